@@ -10,20 +10,11 @@ import regex
 
 from bitextfilter.arrays import Mask
 from bitextfilter.filters.agreement import AgreementRule, Unmatched
-from bitextfilter.filters.numbers import (
-    Day,
-    Number,
-    Unit,
-    in_ascii,
-    named_months,
-    read_dates,
-    read_numbers,
-    read_quantities,
-    values_of,
-    widened,
-    word_values,
-)
+from bitextfilter.filters.dates import Day, named_months, read_dates
+from bitextfilter.filters.number_words import word_values
+from bitextfilter.filters.numbers import Number, in_ascii, read_numbers, values_of, widened
 from bitextfilter.filters.pairs import BatchSide, Pairs
+from bitextfilter.filters.quantities import Unit, read_quantities
 from bitextfilter.filters.rule import LanguagePair
 from bitextfilter.text import characters
 
@@ -46,12 +37,12 @@ class NumbersRule(_FiguresRule):
     """The sides hold the same numbers; ``allowed`` may differ.
 
     1,500 may be 1.500 or 1 500, and also 1.5; 2.5 million may be 2,500,000; 3 p.m. may be 15:00.
-    A number in figures may be Roman on the other side, or in words (Czech, Dutch, English,
-    French, German, Italian, Polish, Portuguese, Russian, Spanish, Swedish; Chinese and Japanese
-    signs). Numbers in words on both sides are not compared; order and repetition do not matter. A
-    quantity may be converted (80 feet, 24 m) to within a tenth, and the number of a name may be
-    missing (COVID-19, Covid). Of a side, the first 100,000 characters and 10,000 numbers are
-    read; so it is in the rules ``dates`` and ``units``.
+    A number in figures may be Roman on the other side, or in words of some thirty languages.
+    Japanese eras, Thai years and Nordic centuries are understood. Numbers in words on both sides
+    are not compared; order and repetition do not matter. A quantity may be converted (80 feet,
+    24 m) to within a tenth, and the number of a name may be missing (COVID-19, Covid). Of a side,
+    the first 100,000 characters and 10,000 numbers are read; so it is in the rules ``dates`` and
+    ``units``.
     """
 
     name = "numbers"
@@ -120,8 +111,7 @@ class DatesRule(_FiguresRule):
 
     A date is a month with a day or a year, in figures or named. 3/4/2020 is the third of April or
     the fourth of March, and agrees with 3.4.2020, 2020-03-04 and 4. März 2020. Months are compared
-    if the other side has one. Names of months are known in Czech, Dutch, English, French, German,
-    Italian, Polish, Portuguese, Russian, Spanish and Swedish.
+    if the other side has one. Names of months are known in some thirty languages.
     """
 
     name = "dates"

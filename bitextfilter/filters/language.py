@@ -168,13 +168,19 @@ class ScriptInconsistencies(SideBounded):
         return np.bincount(np.searchsorted(side.ends, first[scripts > 1]), minlength=len(side))
 
 
+def _is_name(word: str) -> bool:
+    """Return True if the first letter of *word* is a capital."""
+    return next(filter(str.isalpha, word), "").isupper()
+
+
 @dataclass(frozen=True)
 class Language(Bounded):
     """Each side is in its language, by py3langid, cld2, lingua or a fastText model.
 
     For fastText, ``identifier`` is the file, and ``labels=eng_Latn,deu_Latn`` gives its names of
     the languages where they differ. Without ``minimum`` each identifier has its own, low enough
-    to pass names and short text. Sides with fewer than ``letters`` letters pass.
+    to pass names and short text. Sides with fewer than ``letters`` letters pass. A side may have
+    foreign names: one that fails is identified again without the words that have a capital.
     """
 
     name = "language"
@@ -211,15 +217,25 @@ class Language(Bounded):
 
     def values(self, pairs: Pairs) -> Floats:
         values = np.ones((len(pairs), 2))
-        identifier = load_identifier(self.identifier)
         names = self._names(pairs.languages)
         for place, (side, name) in enumerate(zip(pairs.sides, names, strict=True)):
             if name is None:
                 continue
             enough = side.count(side.category_in("L")) >= self.letters
             for index in np.flatnonzero(enough).tolist():
-                values[index, place] = identifier.probability(side.sentences[index], name)
+                values[index, place] = self._probability(side.sentences[index], name)
         return values
+
+    def _probability(self, sentence: str, language: str) -> float:
+        """Return the probability of *language*, at best of the words without a capital alone."""
+        identify, (low, _) = load_identifier(self.identifier).probability, self.bounds
+        whole = identify(sentence, language)
+        if whole >= low:
+            return whole
+        rest = " ".join(word for word in sentence.split() if not _is_name(word))
+        if len(rest) == len(sentence) or sum(map(str.isalpha, rest)) < self.letters:
+            return whole
+        return max(whole, identify(rest, language))
 
     def _names(self, languages: LanguagePair) -> tuple[str | None, ...]:
         if self.labels is not None:

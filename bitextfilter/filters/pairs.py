@@ -157,11 +157,24 @@ class BatchSide:
 
     @functools.cached_property
     def token_counts(self) -> Floats:
-        """Words of each sentence, ``(n,)``; two characters of unspaced scripts count as one."""
-        if self.spaced is self:
-            return self.word_counts.astype(np.float64)
-        unspaced = self.count(self.script_in(*characters.UNSPACED))
-        return self.spaced.word_counts + unspaced / 2
+        """Words of each sentence, ``(n,)``; of unspaced scripts, some characters count as one.
+
+        Where there are such characters, words without a letter or digit are not counted: they are
+        the punctuation between them.
+        """
+        words, spaced = self.word_counts.astype(np.float64), self.spaced
+        if spaced is self:
+            return words
+        scripts = characters.UNSPACED.items()
+        unspaced = sum(self.count(self.script_in(name)) / size for name, size in scripts)
+        others = spaced.words_with(spaced.category_in("L", "N")) + unspaced
+        return np.where(unspaced > 0, others, words)
+
+    def words_with(self, mask: Mask) -> Integers:
+        """Return the words of each sentence that have a character in a mask, shape ``(n,)``."""
+        places = np.flatnonzero(mask)
+        first, last = (np.searchsorted(places, ends) for ends in self._bounds)
+        return np.bincount(self.word_sentence[last > first], minlength=len(self))
 
     def sketches(self, first: Integers, last: Integers) -> NDArray[np.uint32]:
         """Return a hash of each piece of ``codes``, the same in any case, shape ``(pieces,)``.

@@ -50,8 +50,8 @@ class Empty(SideFault):
 class Length(SideBounded):
     """Each side has a length within bounds, in words, tokens, characters or bytes (``count``).
 
-    Words stand between spaces. Tokens are words, but in scripts written without spaces (Chinese,
-    Japanese, Thai, Khmer...) two characters count as one.
+    Words stand between spaces. Tokens are words, but in scripts written without spaces two
+    characters (Chinese, Japanese) or five (Thai, Khmer, Lao...) count as one.
     """
 
     name = "length"
@@ -111,7 +111,7 @@ class LongWord(SideBounded):
 class AverageWordLength(SideBounded):
     """The average word length of each side is within bounds; a blank side has 0.
 
-    In scripts written without spaces, two characters count as a word.
+    In scripts written without spaces, two or five characters count as a word, as in ``length``.
     """
 
     name = "average-word-length"
@@ -137,11 +137,7 @@ class LetterWords(SideBounded):
     minimum: float | None = 1
 
     def side_values(self, side: BatchSide) -> Integers:
-        letters = np.flatnonzero(side.category_in("L"))
-        first, last = (
-            np.searchsorted(letters, places) for places in (side.word_starts, side.word_ends)
-        )
-        return np.bincount(side.word_sentence[last > first], minlength=len(side))
+        return side.words_with(side.category_in("L"))
 
 
 @dataclass(frozen=True)

@@ -115,8 +115,15 @@ def is_space() -> NDArray[np.bool_]:
     return table
 
 
-UNSPACED = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
-"""Scripts that are written without spaces between words."""
+UNSPACED = {
+    **dict.fromkeys(("Han", "Hiragana", "Katakana", "Bopomofo"), 2),
+    **dict.fromkeys(("Thai", "Lao", "Khmer", "Myanmar", "Tibetan"), 5),
+}
+"""Scripts that are written without spaces between words, and the characters that count as a word.
+
+In translations, an English word has 1.7 letters and marks of Chinese and Japanese, 5.1 of Thai and
+5.0 of Khmer (Parallel Universal Dependencies, newstest2021, FLORES).
+"""
 
 
 @functools.cache

@@ -189,12 +189,14 @@ class Identifier(NamedTuple):
 def _langid() -> Identifier:
     """py3langid (Lui & Baldwin 2012): the posterior of naive Bayes over byte n-grams.
 
-    The priors are equal.
+    The priors are equal. Text in Chinese characters without kana is Chinese, if that is asked for.
     """
     module = _module("py3langid.langid", "py3langid")
     model = module.LanguageIdentifier.from_model_file(module.MODEL_FILE)
 
     def probability(sentence: str, language: str) -> float:
+        if language == "zh" and _looks_chinese(sentence):
+            return 1.0
         scores = dict(model.rank(sentence))
         logs = np.fromiter(scores.values(), dtype=np.float64)
         return float(np.exp(scores[language] - np.logaddexp.reduce(logs)))
@@ -221,6 +223,13 @@ def _cld2() -> Identifier:
         return float(sum(share for _, code, share, _ in details if code == name) / 100)
 
     return Identifier(0.01, lambda language: names.get(language, language) in codes, probability)
+
+
+def _looks_chinese(sentence: str) -> bool:
+    """Whether most letters are Chinese characters, and none is a kana."""
+    scripts = _scripts([(sentence, 1)])
+    kana = scripts["Hiragana"] + scripts["Katakana"]
+    return not kana and 2 * scripts["Cjk"] > scripts.total()
 
 
 _PART = re.compile(r"\S{1000}")

@@ -7,18 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.numbers import (
-    _units,
-    in_ascii,
-    month_names,
-    named_months,
-    read_dates,
-    read_numbers,
-    read_quantities,
-    roman_numbers,
-    spelt_numbers,
-)
+from bitextfilter.filters.dates import month_names, named_months, read_dates
+from bitextfilter.filters.number_words import roman_numbers, spelt_numbers
+from bitextfilter.filters.numbers import in_ascii, read_numbers
 from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.quantities import _units, read_quantities
 from bitextfilter.filters.registry import parse_rule
 
 RULES = ["numbers", "dates", "units", "email-addresses", "web-addresses", "placeholders", "tags"]
@@ -145,6 +138,29 @@ def test_number_words(number: int) -> None:
     ("language", "words", "value"),
     [
         ("cs", "dvacet pět", "25"),
+        ("ar", "الخامس والأربعين", "45"),
+        ("ar", "مليارين", "2000000000"),
+        ("bg", "двадесет и пет", "25"),
+        ("da", "femogtyve", "25"),
+        ("el", "είκοσι πέντε", "25"),
+        ("et", "kolmkümmend viis", "35"),
+        ("fi", "kolmekymmentäviisi", "35"),
+        ("fi", "kahdeksantoista", "18"),
+        ("he", "עשרים וחמש", "25"),
+        ("hi", "सोलहवीं", "16"),
+        ("hu", "huszonöt", "25"),
+        ("id", "tiga puluh sembilan", "39"),
+        ("id", "dua belas", "12"),
+        ("is", "tuttugu og fimm", "25"),
+        ("ko", "스물다섯", "25"),
+        ("lt", "dvidešimt penki", "25"),
+        ("lv", "divdesmit pieci", "25"),
+        ("no", "tjuefem", "25"),
+        ("ro", "treizeci și cinci", "35"),
+        ("th", "สามสิบห้า", "35"),
+        ("tr", "yirmi beş", "25"),
+        ("uk", "двадцять п'ять", "25"),
+        ("vi", "hai mươi lăm", "25"),
         ("cs", "dvě stě třicet", "230"),
         ("es", "dieciocho", "18"),
         ("es", "doscientos treinta y cinco", "235"),
@@ -186,8 +202,10 @@ def test_months_have_names(language: str) -> None:
     tables = month_names()[language].split()
     assert len(tables) == 12
     for month, names in enumerate(tables, start=1):
-        for name in names.replace("*", "").split("/"):
-            assert named_months(name.upper(), language) == {str(month)}
+        for name in names.replace("*", "").replace("_", " ").split("/"):
+            shouted = name.upper() if name.upper().lower() == name else name
+            assert named_months(shouted, language) == {str(month)}
+            assert named_months(name.capitalize(), language) == {str(month)}
             (date,) = read_dates(f"4 {name} 1999", language)
             assert date.readings == {("1999", str(month), "4")}
 
