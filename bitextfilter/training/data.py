@@ -123,9 +123,17 @@ class Corpus:
     """Times a row is read in a pass, ``(n,)``; a fraction is a chance drawn each pass."""
     templates: Ragged | None = None
     """Symbols of the template of each target, for translators that follow templates."""
+    third: Sentences | None = None
+    """The same in a third language."""
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @property
+    def sides(self) -> tuple[Sentences, ...]:
+        """Source, target and, if there is one, the third language."""
+        both = self.source, self.target
+        return both if self.third is None else (*both, self.third)
 
     def side(self, side: int) -> Sentences:
         """Source (0) or target (1)."""
@@ -133,8 +141,8 @@ class Corpus:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """The pieces of the longer side of each pair, ``(n,)``."""
-        return np.maximum(self.source.lengths, self.target.lengths)
+        """The pieces of the longest side of each row, ``(n,)``."""
+        return np.max([side.lengths for side in self.sides], axis=0)  # type: ignore[no-any-return]
 
     @property
     def rows(self) -> float:
@@ -152,19 +160,20 @@ class Corpus:
         return endless_batches(self.lengths, self.weights, size, seed, skip)
 
     def up_to(self, length: int) -> Corpus:
-        """The pairs whose sides both have at most *length* pieces."""
+        """The rows whose sides all have at most *length* pieces."""
         kept = np.flatnonzero(self.lengths <= length)
         templates = self.templates and self.templates.take(kept)
-        return Corpus(self.source.take(kept), self.target.take(kept), self.weights[kept], templates)
+        source, target, *third = (side.take(kept) for side in self.sides)
+        return Corpus(source, target, self.weights[kept], templates, *third)
 
     @property
-    def keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Numbers of the texts of both sides, ``(n,)`` each: equal for texts that read the same.
+    def keys(self) -> tuple[NDArray[np.int64], ...]:
+        """Numbers of the texts of each side, ``(n,)``: equal for texts that read the same.
 
         A text on both sides, as with paraphrases, has one number. Trigrams, if there are any,
         distinguish texts whose pieces are all unknown.
         """
-        return self.source.keys, self.target.keys
+        return tuple(side.keys for side in self.sides)
 
 
 MegaBatch = tuple[Corpus, list[Indices]]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -134,12 +135,15 @@ class EncoderLearner(Learner):
         self.output = OutputLayer(hidden, counts, self.settings)
 
     def encode(self, sentences: Inputs, side: int) -> Tensor:
-        """Sentence vectors ``(n, d)`` of one side, with the noise of training while it trains."""
+        """Sentence vectors ``(n, d)`` of one side, with the noise of training while it trains.
+
+        A third language is read as the target is.
+        """
         if self.training and self.settings.scramble and PIECES in sentences:
             ids, lengths = sentences[PIECES].ids, sentences[PIECES].lengths
             mixed = scrambled(ids, lengths, self.settings.scramble, torch.default_generator)
             sentences = {**sentences, PIECES: Padded(mixed, lengths)}
-        vectors: Tensor = self.network(sentences, self.read_as[side])
+        vectors: Tensor = self.network(sentences, self.read_as[min(side, 1)])
         return vectors
 
     def written(
@@ -238,7 +242,8 @@ class NegativeBatch:
 class Batch:
     """One mini-batch: pairs, a matrix of those that share a text, and monolingual sentences."""
 
-    sides: tuple[Inputs, Inputs]
+    sides: tuple[Inputs, ...]
+    """Two, or three, of which any two are pairs."""
     same: Tensor
     monolingual: dict[int, Inputs]
     """By side; a side without an entry autoencodes its half of the pairs."""
@@ -276,8 +281,10 @@ class BilingualLearner(EncoderLearner):
         losses: dict[str, list[Tensor]] = {}
         if settings.ranking:
             scale = self.log_scale.exp().clamp(max=LARGEST_SCALE)
-            loss = ranking_loss(vectors[0], vectors[1], scale, settings.margin, batch.same)
-            losses["ranking"] = [loss]
+            losses["ranking"] = [
+                ranking_loss(one, other, scale, settings.margin, batch.same)
+                for one, other in combinations(vectors, 2)
+            ]
         if settings.triplet:
             losses["triplet"] = [self._triplet(batch, vectors)]
         if settings.cosine:
@@ -365,7 +372,7 @@ def mini_batches(
         found = mega_negatives(model, corpus, mega) if searched else [()] * len(mega)
         for rows, places in zip(mega, found, strict=True):
             yield Batch(
-                (read(corpus.source, rows), read(corpus.target, rows)),
+                tuple(read(side, rows) for side in corpus.sides),
                 shared_text(corpus, rows).to(device),
                 {side: read(monolingual[side], next(rest)) for side, rest in extra.items()},
                 [
@@ -380,9 +387,9 @@ def mini_batches(
 
 def shared_text(corpus: Corpus, rows: Indices) -> Tensor:
     """Whether two of these pairs share a text, on any sides: bool ``(n, n)``."""
-    source, target = (torch.from_numpy(keys[rows]) for keys in corpus.keys)
-    across = source[:, None] == target
-    return (source[:, None] == source) | (target[:, None] == target) | across | across.T
+    keys = [torch.from_numpy(keys[rows]) for keys in corpus.keys]
+    same = [one[:, None] == other for one in keys for other in keys]
+    return torch.stack(same).any(dim=0)
 
 
 @torch.no_grad()

@@ -116,51 +116,65 @@ def pair_corpora(
 
     *sentences*: those of ``read.texts``, as ids. A pair of several files has their highest weight.
     """
-    corpora = {}
-    for one, other in combinations(range(len(known)), 2):
-        places, weights = _distinct(read, one, other)
-        sides = (sentences[one].at(places[:, 0]), sentences[other].at(places[:, 1]))
-        short = Corpus(*sides, weights).up_to(longest)
-        if len(short):
-            corpora[known[one], known[other]] = short
-    return corpora
+    every = combinations(range(len(known)), 2)
+    corpora = {(known[i], known[j]): _corpus(read, sentences, [i, j], longest) for i, j in every}
+    return {pair: corpus for pair, corpus in corpora.items() if len(corpus)}
 
 
-_BITS = 32
-"""Bits that hold the place of a sentence."""
+def three_way_corpora(
+    read: LanguageTexts, sentences: Sequence[Sentences], known: Sequence[str], longest: int
+) -> dict[LanguagePair, Corpus]:
+    """The distinct rows in the first language and two others, by these two: see pair_corpora."""
+    every = combinations(range(1, len(known)), 2)
+    corpora = {(known[i], known[j]): _corpus(read, sentences, [0, i, j], longest) for i, j in every}
+    return {pair: corpus for pair, corpus in corpora.items() if len(corpus)}
+
+
+def _corpus(
+    read: LanguageTexts, sentences: Sequence[Sentences], languages: list[int], longest: int
+) -> Corpus:
+    """Return the distinct rows in some languages, up to a length."""
+    places, weights = _distinct(read, languages)
+    one, other, *third = (
+        sentences[number].at(own) for number, own in zip(languages, places.T, strict=True)
+    )
+    return Corpus(one, other, weights, None, *third).up_to(longest)
 
 
 def _distinct(
-    read: LanguageTexts, one: int, other: int
+    read: LanguageTexts, languages: list[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the distinct pairs of two languages as places ``(n, 2)``, and their weights."""
+    """Return distinct rows in some languages as places ``(n, languages)``, and their weights."""
     places, weights = [], []
     for rows, weight in read.rows:
-        both = rows[:, [one, other]].astype(np.int64)
-        both = both[(both >= 0).all(axis=1)]
-        places.append(both[:, 0] << _BITS | both[:, 1])
-        weights.append(np.full(len(both), weight))
-    distinct, row = np.unique(np.concatenate(places), return_inverse=True)
+        chosen = rows[:, languages].astype(np.int64)
+        chosen = chosen[(chosen >= 0).all(axis=1)]
+        places.append(chosen)
+        weights.append(np.full(len(chosen), weight))
+    every = np.concatenate(places)
+    sizes = every.max(axis=0, initial=0) + 1
+    distinct, row = np.unique(np.ravel_multi_index(tuple(every.T), sizes), return_inverse=True)
     highest = np.zeros(len(distinct))
     np.maximum.at(highest, row, np.concatenate(weights))
-    return np.stack([distinct >> _BITS, distinct & ((1 << _BITS) - 1)], axis=1), highest
+    return np.stack(np.unravel_index(distinct, sizes), axis=1), highest
 
 
-def chances(
-    corpora: Mapping[LanguagePair, Corpus], first: str, settings: TrainingSettings
-) -> NDArray[np.float64]:
-    """Chance of each pair of languages to be a mega-batch's, ``(corpora,)``; they sum to 1.
+def chances(data: MultilingualCorpus, settings: TrainingSettings) -> NDArray[np.float64]:
+    """Chance of each corpus to be a mega-batch's, ``(pairs + three-way,)``; they sum to 1.
 
-    Proportional to a power of its pairs (Conneau & Lample 2019, section 3.1), apart for the pairs
-    with the *first* language and those without.
+    Proportional to a power of its rows (Conneau & Lample 2019, section 3.1), apart for the pairs
+    with the first language, those without, and rows in three languages.
     """
-    rows = np.array([corpus.rows for corpus in corpora.values()])
+    rows = np.array([corpus.rows for corpus in data.every])
+    kinds = np.array([data.first not in pair for pair in data.pairs] + [2] * len(data.three_way))
     sizes: NDArray[np.float64] = rows**settings.language_exponent
-    without = np.array([first not in pair for pair in corpora])
-    share = settings.without_first if without.any() else 0.0
-    for kind, part in ((without, share), (~without, 1 - share)):
-        if kind.any():
-            sizes[kind] *= part / sizes[kind].sum()
+    shares = [1.0, settings.without_first, settings.three_way]
+    shares[1:] = [share * (kinds == kind).any() for kind, share in enumerate(shares[1:], 1)]
+    shares[0] -= sum(shares[1:])
+    for kind, share in enumerate(shares):
+        own = kinds == kind
+        if own.any():
+            sizes[own] *= share / sizes[own].sum()
     total: NDArray[np.float64] = sizes / sizes.sum()
     return total
 
@@ -179,28 +193,40 @@ def draw_corpora(chance: NDArray[np.float64], seed: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class MultilingualCorpus:
-    """Parallel sentences of many languages, by pair of languages."""
+    """Parallel sentences of many languages."""
 
-    corpora: Mapping[LanguagePair, Corpus]
+    pairs: Mapping[LanguagePair, Corpus]
+    """By pair of languages."""
     first: str
     """The language that most pairs have."""
+    three_way: Mapping[LanguagePair, Corpus] = field(default_factory=dict)
+    """Rows in the first language and two others, by these two."""
+
+    @property
+    def every(self) -> list[Corpus]:
+        """All corpora."""
+        return [*self.pairs.values(), *self.three_way.values()]
 
     @property
     def rows(self) -> float:
         """The weighted number of pairs with the first language."""
-        return sum(corpus.rows for pair, corpus in self.corpora.items() if self.first in pair)
+        return sum(corpus.rows for pair, corpus in self.pairs.items() if self.first in pair)
 
     def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
-        """Endless mega-batches, each of one pair of languages; see :meth:`Corpus.mega_batches`."""
-        every, block = list(self.corpora.values()), settings.mega_batch
-        draws = draw_corpora(chances(self.corpora, self.first, settings), settings.seed)
+        """Endless mega-batches, each of one corpus; see :meth:`Corpus.mega_batches`.
+
+        Those of three languages have two thirds of the rows, so as many sentences as others.
+        """
+        every, block = self.every, settings.mega_batch
+        draws = draw_corpora(chances(self, settings), settings.seed)
         before = np.bincount(list(islice(draws, skip // block)), minlength=len(every)) * block
         batches: dict[int, Iterator[Indices]] = {}
         for place in draws:
             corpus = every[place]
             if place not in batches:
+                size = max(1, 2 * settings.batch_size // len(corpus.sides))
                 seed, done = settings.seed + 1000 * place, int(before[place])
-                batches[place] = corpus.batches(settings.batch_size, seed, done)
+                batches[place] = corpus.batches(size, seed, done)
             yield corpus, list(islice(batches[place], block))
 
 
@@ -210,4 +236,14 @@ def check_multilingual(settings: TrainingSettings) -> None:
         raise SettingsError(
             "a decoder writes one of two languages, and here are more: set training.translation"
             " and training.autoencoding to 0"
+        )
+    if settings.three_way and any((settings.triplet, settings.cosine, settings.contrastive)):
+        raise SettingsError(
+            "training.three_way goes with training.ranking alone: set training.triplet,"
+            " training.cosine and training.contrastive to 0"
+        )
+    if settings.without_first + settings.three_way > 1:
+        raise SettingsError(
+            "training.without_first and training.three_way are shares of the mini-batches: their"
+            f" sum is at most 1, not {settings.without_first + settings.three_way:g}"
         )

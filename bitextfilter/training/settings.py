@@ -197,6 +197,13 @@ class TrainingSettings(LoopSettings):
         " first language",
         within=">= 0, <= 1",
     )
+    three_way: float = setting(
+        0.0,
+        "models of more than two languages: share of the mini-batches in three languages, the first"
+        " among them, whose every two are pairs",
+        within=">= 0, <= 1",
+        needs="ranking",
+    )
     contrastive: float = setting(
         0.0, "weight of the contrastive loss, with a random negative for each pair", within=">= 0"
     )

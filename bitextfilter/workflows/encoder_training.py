@@ -205,7 +205,7 @@ class EncoderConfig(NetworkConfig):
 
     def _check_two_languages(self) -> None:
         """Raise SettingsError for settings that choose among pairs of languages."""
-        for name in ("language_exponent", "without_first"):
+        for name in ("language_exponent", "without_first", "three_way"):
             if getattr(self.training, name) != getattr(TrainingSettings(), name):
                 raise SettingsError(
                     f"training.{name} has no effect with two languages; leave it out"

@@ -23,6 +23,7 @@ from bitextfilter.training.multilingual import (
     check_multilingual,
     pair_corpora,
     read_multilingual,
+    three_way_corpora,
 )
 from bitextfilter.workflows.encoder_training import EncoderTraining, validation_error
 
@@ -74,12 +75,14 @@ class MultilingualTraining(EncoderTraining):
             self._sample_of(number, texts)
             read.texts[number] = []  # frees memory
         longest = self.config.training.maximum_length
-        corpora = pair_corpora(read, sentences, known, longest)
-        self.corpora = MultilingualCorpus(corpora, known[0])
-        own = len([pair for pair in corpora if known[0] in pair])
+        pairs = pair_corpora(read, sentences, known, longest)
+        wanted = self.config.training.three_way > 0
+        three = three_way_corpora(read, sentences, known, longest) if wanted else {}
+        self.corpora = MultilingualCorpus(pairs, known[0], three)
+        own = len([pair for pair in pairs if known[0] in pair])
         self.environment.note(
             f"{self.corpora.rows:.0f} weighted pairs with {known[0]} in {own} pairs of languages,"
-            f" and {len(corpora) - own} pairs of languages without it; sentences of more than"
+            f" and {len(pairs) - own} pairs of languages without it; sentences of more than"
             f" {longest} subwords, left out: {sum((s.lengths > longest).sum() for s in sentences)}"
         )
 

@@ -59,6 +59,32 @@ def loss(model: BilingualLearner, batch: Batch, name: str) -> float:
         return float(model(batch)[name])
 
 
+def test_ranking_of_three_languages_is_the_mean_of_their_pairs() -> None:
+    settings = replace(PLAIN, ranking=1.0, triplet=0.0)
+    model, batch, _ = made(settings, "averaging", embedding=8)
+    one, other = batch.sides
+    third = {view: Padded(rows.ids.flip(0), rows.lengths.flip(0)) for view, rows in one.items()}
+    pairs = [
+        loss(model, replace(batch, sides=sides), "ranking")
+        for sides in ((one, other), (one, third), (other, third))
+    ]
+    together = loss(model, replace(batch, sides=(one, other, third)), "ranking")
+    assert together == pytest.approx(sum(pairs) / 3, rel=1e-5)
+    assert len({round(each, 4) for each in pairs}) == 3
+
+
+def test_rows_that_share_a_text_on_any_of_three_sides() -> None:
+    random = np.random.default_rng(3)
+    sides = [Sentences(random.integers(4, 9, (12, 1)).astype(np.int32)) for _ in range(3)]
+    corpus = Corpus(sides[0], sides[1], np.ones(12), None, sides[2])
+    texts = [
+        {side.views["pieces"].padded(np.array([row]))[0][0, 0] for side in sides}
+        for row in range(12)
+    ]
+    expected = [[bool(one & other) for other in texts] for one in texts]
+    assert shared_text(corpus, np.arange(12)).tolist() == expected
+
+
 @pytest.mark.parametrize("margin", [0.2, 0.6])
 @pytest.mark.parametrize("sides", ["both", "one"])
 @pytest.mark.parametrize("negatives", ["same", "other"])

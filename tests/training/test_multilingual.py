@@ -20,10 +20,12 @@ from bitextfilter.training.multilingual import (
     check_multilingual,
     pair_corpora,
     read_multilingual,
+    three_way_corpora,
 )
 from bitextfilter.training.settings import TrainingSettings
 
 KNOWN = ("en", "de", "fr")
+CPU = torch.device("cpu")
 TABLE = "en\tfr\tde\none\tun\teins\ntwo\t\tzwei\n\tdeux\tzwei\none\tun\t\nthree\t\t\n"
 SETTINGS = TrainingSettings(
     translation=0, autoencoding=0, ranking=0, triplet=1, batch_size=4, mega_batch=3
@@ -48,7 +50,7 @@ def written(read: LanguageTexts, longest: int = 100) -> dict[tuple[str, str], Co
     for pair, corpus in pair_corpora(read, spelled, KNOWN, longest).items():
         rows, sides = np.arange(len(corpus)), []
         for side in (0, 1):
-            ids, lengths = corpus.side(side).padded("pieces", rows, torch.device("cpu"))
+            ids, lengths = corpus.side(side).padded("pieces", rows, CPU)
             sides.append(
                 ["".join(map(chr, row[:n])) for row, n in zip(ids.tolist(), lengths, strict=True)]
             )
@@ -136,14 +138,14 @@ def test_chances_are_powers_of_the_sizes() -> None:
         total = 400**exponent + 100**exponent
         expected = [400**exponent / total, 100**exponent / total]
         np.testing.assert_allclose(
-            chances(made.corpora, "en", settings),
+            chances(made, settings),
             [expected[0] * (1 - share), expected[1] * (1 - share), share],
         )
 
 
 def test_without_other_pairs_all_are_of_the_first_language() -> None:
     made = corpus({("en", "de"): 9, ("en", "fr"): 9})
-    assert chances(made.corpora, "en", TrainingSettings(without_first=0.3)).tolist() == [0.5, 0.5]
+    assert chances(made, TrainingSettings(without_first=0.3)).tolist() == [0.5, 0.5]
 
 
 def test_mega_batches_are_of_one_pair_of_languages_in_proportion() -> None:
@@ -162,6 +164,73 @@ def test_every_pair_of_a_pass_is_read_once() -> None:
         read[len(part)] += np.concatenate(mega).tolist()
     for size, rows in read.items():
         assert sorted(rows[:size]) == list(range(size))
+
+
+def three_way(rows: int) -> MultilingualCorpus:
+    """Rows in English and in each of four others, or two of them, of random sentences."""
+    known, random = ("en", "de", "fr", "cs", "pl"), np.random.default_rng(2)
+    texts = [numbers(["x" * random.integers(1, 9) for _ in range(rows)]) for _ in known]
+    places = np.tile(np.arange(rows, dtype=np.int32)[:, None], len(known))
+    places[: rows // 2, 3:] = -1
+    read = LanguageTexts([], [(places, 1.0)])
+    pairs, three = pair_corpora(read, texts, known, 100), three_way_corpora(read, texts, known, 100)
+    return MultilingualCorpus(pairs, "en", three)
+
+
+def test_rows_in_three_languages(tmp_path: Path) -> None:
+    table = TABLE + "one\tun\teins\nfour\tquatre\tvier\n"
+    read = read_multilingual([file(tmp_path, table), file(tmp_path, table, weight=2)], KNOWN)
+    ((languages, rows),) = three_way_corpora(
+        read, [numbers(texts) for texts in read.texts], KNOWN, 100
+    ).items()
+    assert languages == ("de", "fr")
+    found = [
+        ["".join(map(chr, row[row > 0])) for row in side.padded("pieces", np.arange(2), CPU)[0]]
+        for side in rows.sides
+    ]
+    assert found == [["one", "four"], ["eins", "vier"], ["un", "quatre"]]
+    assert rows.weights.tolist() == [2, 2]
+    assert rows.lengths.tolist() == [4, 6]
+    assert len(rows.up_to(4)) == 1
+
+
+def test_batches_of_three_languages() -> None:
+    made = three_way(60)
+    assert {pair: len(rows) for pair, rows in made.three_way.items()} == {
+        ("de", "fr"): 60,
+        **dict.fromkeys([("de", "cs"), ("de", "pl"), ("fr", "cs"), ("fr", "pl")], 30),
+        ("cs", "pl"): 30,
+    }
+    settings = TrainingSettings(
+        translation=0, autoencoding=0, batch_size=9, three_way=0.4, without_first=0.2
+    )
+    share = chances(made, settings)
+    assert share.sum() == pytest.approx(1)
+    assert share[len(made.pairs) :].sum() == pytest.approx(0.4)
+    without = ["en" not in pair for pair in made.pairs]
+    assert share[: len(made.pairs)][without].sum() == pytest.approx(0.2)
+    sizes = Counter(
+        (len(rows.sides), max(map(len, mega)))
+        for rows, mega in islice(made.mega_batches(settings, 0), 200)
+    )
+    assert {size for sides, size in sizes if sides == 3} == {6}
+    assert max(size for sides, size in sizes if sides == 2) == 9
+    skipped = islice(made.mega_batches(settings, 0), 50, 70)
+    for (one, rows), (other, again) in zip(skipped, made.mega_batches(settings, 50), strict=False):
+        assert one is other
+        assert rows[0].tolist() == again[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"without_first": 0.6, "three_way": 0.5}, "at most 1, not 1.1"),
+        ({"three_way": 0.5, "triplet": 1.0}, "training.three_way goes with training.ranking alone"),
+    ],
+)
+def test_shares_that_do_not_go_together(wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        check_multilingual(TrainingSettings(translation=0, autoencoding=0, **wrong))
 
 
 @pytest.mark.parametrize("skip", [3, 30, 333])
