@@ -214,12 +214,12 @@ def _tell_languages(run: Run, rows: Sequence[Row | BadRow]) -> None:
 
     Raises SettingsError where the text does not tell.
     """
-    from bitextfilter.models.folders import find_model, naming_pair, read_config
+    from bitextfilter.models.folders import find_model, naming_pair, read_config, split_width
     from bitextfilter.text.language import told_languages
     from bitextfilter.text.processor import TextProcessor
 
     assert run.model_name is not None, "the command has ModelName"
-    folder = find_model(run.model_name)
+    folder = find_model(split_width(run.model_name)[0])
     processor = TextProcessor.load(folder, read_config(folder))
     good = [row for row in rows if isinstance(row, Row)]
     told = told_languages([row.source for row in good], [row.target for row in good], processor)

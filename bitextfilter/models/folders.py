@@ -87,6 +87,21 @@ def languages_in(name_or_folder: str | Path) -> tuple[str, str] | None:
     return (found[2], found[3]) if found and not Path(name_or_folder).is_dir() else None
 
 
+_SHORTER = re.compile(r"(.+)@([1-9][0-9]*)(:[A-Za-z-]{2,},[A-Za-z-]{2,})?", re.DOTALL)
+
+
+def split_width(name_or_folder: str | Path) -> tuple[str, int | None]:
+    """Return the name of a model without, and with, the numbers of its vectors: ``multi@128``.
+
+    They stand before the languages: ``multi@128:cs,pl``. None: all numbers.
+    """
+    name = str(name_or_folder)
+    found = _SHORTER.fullmatch(name)
+    if found is None or Path(name).is_dir():
+        return name, None
+    return found[1] + (found[3] or ""), int(found[2])
+
+
 def find_model(name_or_folder: str | Path) -> Path:
     """Return the folder of a shipped model, or the given folder.
 
@@ -177,7 +192,7 @@ def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
 
     Raises the errors of :func:`find_model` and :func:`read_config`.
     """
-    folder = find_model(name_or_folder)
+    folder = find_model(split_width(name_or_folder)[0])
     languages = read_config(folder).get("languages")
     if not isinstance(languages, list) or len(languages) < 2:
         raise ModelError(f"{folder}: config.json does not name its languages")
@@ -190,7 +205,7 @@ def pair_of_more(name_or_folder: str | Path) -> tuple[str, str] | None:
 
     Raises the errors of :func:`languages_of`.
     """
-    more = len(read_config(find_model(name_or_folder))["languages"]) > 2
+    more = len(read_config(find_model(split_width(name_or_folder)[0]))["languages"]) > 2
     return languages_in(name_or_folder) if more else None
 
 
@@ -201,7 +216,7 @@ def naming_pair(name_or_folder: str | Path, languages: tuple[str, str] | None = 
     """
     if languages_of(name_or_folder) is not None:
         return str(name_or_folder)
-    first, second, *_ = read_config(find_model(name_or_folder))["languages"]
+    first, second, *_ = read_config(find_model(split_width(name_or_folder)[0]))["languages"]
     return f"{name_or_folder}:{','.join(languages or (first, second))}"
 
 
@@ -216,6 +231,16 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
 def kind_of(config: Mapping[str, Any]) -> str | None:
     """Return which of ``MAKERS`` a model is by its configuration; None for none."""
     return next((kind for kind in MAKERS if kind in config), None)
+
+
+def named_digest(name_or_folder: str | Path) -> str:
+    """Return :func:`model_digest` with the numbers and languages that the name has.
+
+    Raises NotFoundError.
+    """
+    name, width = split_width(name_or_folder)
+    digest = model_digest(find_model(name)) + ("" if width is None else f"@{width}")
+    return ":".join([digest, *(",".join(pair) for pair in [languages_in(name)] if pair)])
 
 
 def model_digest(folder: Path) -> str:

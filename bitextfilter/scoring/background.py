@@ -126,6 +126,15 @@ def load_background(
     return BackgroundSample.load(path, dim, names) if path.exists() else None
 
 
+def load_samples(folder: Path) -> dict[str, Vectors]:
+    """Load the vectors ``(m, dim)`` of a model's sample by name, a side or a language.
+
+    Raises NotFoundError and ModelError as :meth:`BackgroundSample.load`.
+    """
+    arrays = load_arrays(folder / BACKGROUND, "neighbours", _EXPANSION)
+    return {name: array.astype(np.float32) for name, array in arrays.items() if name != "k"}
+
+
 def save_samples(path: Path, samples: Mapping[str, Vectors], k: int = NEIGHBOURS) -> None:
     """Write vectors ``(m, dim)`` by name, a side or a language, as int8, and k.
 

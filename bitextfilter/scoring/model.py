@@ -21,9 +21,10 @@ from bitextfilter.encoders.base import SentenceEncoder
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.models.folders import find_model, languages_in, model_digest
+from bitextfilter.models.folders import find_model, languages_in, model_digest, split_width
 from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background
 from bitextfilter.scoring.measures import MEASURES, default_measure
+from bitextfilter.scoring.shorter import shorter
 from bitextfilter.similarity.neighbours import MARGINS
 from bitextfilter.similarity.pair_classifier import (
     EncodedSide,
@@ -61,6 +62,8 @@ def check_measures(
         if name not in MEASURES:
             raise SettingsError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
         needs = MEASURES[name].needs
+        if needs == "classifier" and (width := split_width(model.name)[1]) is not None:
+            raise SettingsError(f"{name} takes whole vectors; leave @{width} out of {model.name}")
         if needs == "classifier" and model.classifier is None:
             raise SettingsError(
                 f"{name} needs a classifier, and the model {model.name} has none;"
@@ -238,7 +241,8 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
 
     Args:
         name_or_folder: such as ``en-de``, or a path; with two languages at its end, such as
-            ``multi:cs,pl``, where the model has more.
+            ``multi:cs,pl``, where the model has more. ``en-de@128`` has vectors of 128 numbers, and
+            no classifier: see ``scoring/shorter.py``.
         device: ``cpu`` or ``cuda[:n]``: where sentences are encoded.
         threads: how many blocks are computed side by side.
 
@@ -247,9 +251,10 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         ModelError: the model is damaged, or of a newer version.
         DeviceError: the device is not there.
         SettingsError: the name ends with other languages than the model's, or with none and the
-            model has more than two.
+            model has more than two; or it has no more numbers than are asked for.
     """
-    folder, languages = find_model(name_or_folder), languages_in(name_or_folder)
+    name, width = split_width(name_or_folder)
+    folder, languages = find_model(name), languages_in(name)
     encoder = load_encoder(folder, device, threads, languages)
     classifier = load_classifier(folder)
     if classifier is not None and classifier.settings.dim != encoder.dim:
@@ -259,6 +264,8 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         )
     two = len(encoder.processor.known) <= 2
     background = load_background(folder, encoder.dim, SIDES if two else encoder.languages)
-    return Model(
-        str(name_or_folder), folder, model_digest(folder), encoder, classifier, background, threads
-    )
+    digest = model_digest(folder)
+    if width is not None:
+        encoder, background = shorter(folder, encoder, background, width)
+        classifier, digest = None, f"{digest}@{width}"
+    return Model(str(name_or_folder), folder, digest, encoder, classifier, background, threads)

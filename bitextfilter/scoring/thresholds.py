@@ -22,6 +22,7 @@ from bitextfilter.models.folders import (
     model_digest,
     pair_of_more,
     read_config,
+    split_width,
 )
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES, default_measure
 
@@ -197,7 +198,13 @@ def recommended_threshold(model: str | Path, measure: str, use: str | None = Non
     and filtering with all others. Raises SettingsError where there is none, or it is one of
     several; NotFoundError for no such model, ModelError as :func:`read_thresholds` does.
     """
-    folder, languages = find_model(model), ",".join(pair_of_more(model) or ())
+    whole, width = split_width(model)
+    folder, languages = find_model(whole), ",".join(pair_of_more(whole) or ())
+    if width is not None:
+        raise SettingsError(
+            f"the cuts of the model {folder.name} are for scores of whole vectors: give a number,"
+            f" or leave @{width} out"
+        )
     use = use or ("mining" if measure == "joint" else "filtering")
     every, others = own_thresholds(folder, model_digest(folder))
     own = [threshold for threshold in every if threshold.languages == languages]
@@ -226,7 +233,8 @@ def measure_of(model: str, similarity: str | None, column: str | None) -> str:
     if similarity is not None:
         return similarity
     if column is None:
-        return default_measure("classifier" in read_config(find_model(model)))
+        name, width = split_width(model)
+        return default_measure("classifier" in read_config(find_model(name)) and width is None)
     if column not in THRESHOLD_MEASURES:
         raise SettingsError(
             f"the measure of the column {column!r} is unknown: name it with --similarity,"

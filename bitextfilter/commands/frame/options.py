@@ -356,7 +356,7 @@ class ModelName:
 
     model: str | None = option(
         "--model NAME|DIR",
-        "A shipped model, or the folder of one.",
+        "A shipped model, or the folder of one; @128 at its end: vectors of 128 numbers.",
         default=DEFAULT_MODEL,
         envvar="BITEXTFILTER_MODEL",
         show_envvar=True,

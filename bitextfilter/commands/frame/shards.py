@@ -116,10 +116,10 @@ def _plan(run: Run) -> dict[str, str]:
 
 def _identity(option: str, value: object) -> str:
     """Return the value of an option, with digests in place of models and files."""
-    from bitextfilter.models.folders import CONFIG, find_model, model_digest
+    from bitextfilter.models.folders import CONFIG, model_digest, named_digest
 
     if option == "--model":
-        return model_digest(find_model(str(value)))
+        return named_digest(str(value))
     if not isinstance(value, str):
         return str(value)
     if (path := Path(value)).is_file():
