@@ -138,12 +138,16 @@ def _training(
     architecture: str, settings: _Settings, columns: PairColumns
 ) -> tuple[type[EncoderTraining], TrainingFiles]:
     """The kind of training, and its files. Raises UsageError for files that do not fit."""
+    from bitextfilter.models.folders import read_config
     from bitextfilter.workflows import encoder_training as workflow
 
-    if len(settings.languages) > 2:
+    before = read_config(settings.start[0])["languages"] if settings.start else ()
+    if len(settings.languages) > 2 or len(before) > 2:
+        from bitextfilter.workflows.language_addition import LanguageAddition
         from bitextfilter.workflows.multilingual_training import MultilingualTraining
 
-        return MultilingualTraining, _multilingual_files(settings)
+        adds = len(before) > 2 and set(before) != set(settings.languages)
+        return LanguageAddition if adds else MultilingualTraining, _multilingual_files(settings)
     files = _files(architecture, settings, columns)
     return workflow.EncoderTraining if files.pivot is None else workflow.PivotTraining, files
 
@@ -160,8 +164,9 @@ def _multilingual_files(settings: _Settings) -> TrainingFiles:
     if not settings.pairs:
         raise click.UsageError("no training pairs: give --pairs FILE")
 
-    pairs = [language_file(*weighted(text, "--pairs")) for text in settings.pairs]
-    development = [language_file(text) for text in settings.development]
+    usual = settings.languages if len(settings.languages) == 2 else ()
+    pairs = [language_file(*weighted(text, "--pairs"), usual) for text in settings.pairs]
+    development = [language_file(text, usual=usual) for text in settings.development]
     return TrainingFiles(
         languages=settings.languages,
         pairs=[],

@@ -99,6 +99,8 @@ class TextProcessor:
         self.segmenter = segmenter
         self.vocabulary = vocabulary
         self.trigrams = trigrams
+        self.first_trigrams: dict[str, int] = {}
+        """By language: it reads only so many, the first; others were added for other languages."""
         self.templates: TemplateSymbols | None = None
         """The symbols of a model that follows templates; its trainer sets them."""
         self._piece_ids = segmenter.numbering(vocabulary.index)
@@ -148,6 +150,30 @@ class TextProcessor:
         self.trigrams = CountedTrigrams.learn(
             *normalised, size=size, syllabic=syllabic, longest=longest
         )
+
+    def extended(self, texts: Mapping[str, Sequence[str]], size: int) -> TextProcessor:
+        """Return the same for further languages, by their *texts*, with *size* more trigrams.
+
+        Only the further languages read these, so that all others are read as before. SettingsError
+        for hashed trigrams, or none: they have no further ones.
+        """
+        if not isinstance(self.trigrams, CountedTrigrams):
+            raise SettingsError("the model counts no trigrams, so that none can be added")
+        sides = {
+            language: [self.normalisation(sentence, language) for sentence in own]
+            for language, own in texts.items()
+        }
+        first = len(RESERVED)
+        counts = [self.vocabulary.counts]
+        for side in sides.values():
+            ids = self._piece_ids([word for sentence in side for word in sentence.split()]).flat
+            counts.append(np.bincount(ids, minlength=len(self.vocabulary))[first:, None])
+        vocabulary = Vocabulary(self.vocabulary.pieces, np.concatenate(counts, axis=1))
+        trigrams = self.trigrams.extended(*sides.values(), size=size)
+        languages, before = (*self.counted, *texts), len(self.trigrams.vocabulary.pieces)
+        more = TextProcessor(languages, self.normalisation, self.segmenter, vocabulary, trigrams)
+        more.first_trigrams = dict.fromkeys(self.counted, before) | self.first_trigrams
+        return more
 
     def normalise(self, sentences: Sequence[str], language: str) -> list[str]:
         """Return *sentences* normalised; SettingsError unless *language* is ``known``."""
@@ -218,12 +244,18 @@ class TextProcessor:
             if view == PIECES:
                 ids = self._piece_ids(tokens)
             else:
-                assert self.trigrams is not None
                 words, counts = split_words(tokens)  # a normalised token may contain spaces
-                ids = self.trigrams(words).merged(counts)
+                ids = self._read_trigrams(words, language).merged(counts)
             ids = ids.filled(UNKNOWN)
             found[view] = ids.only(np.repeat(nonempty, ids.lengths))
         return found
+
+    def _read_trigrams(self, words: list[str], language: str) -> Ragged:
+        """Return the ids of the trigrams of words that the language reads."""
+        assert self.trigrams is not None
+        if isinstance(self.trigrams, CountedTrigrams):
+            return self.trigrams(words, self.first_trigrams.get(language))
+        return self.trigrams(words)
 
     def sizes(self) -> dict[str, int]:
         """Return the number of ids by view."""
@@ -241,7 +273,7 @@ class TextProcessor:
         pair = TextProcessor(
             languages, self.normalisation, self.segmenter, vocabulary, self.trigrams
         )
-        pair.known = self.known
+        pair.known, pair.first_trigrams = self.known, self.first_trigrams
         return pair
 
     @property
@@ -263,6 +295,8 @@ class TextProcessor:
                 config["syllabic"] = True
             if hashed and hashed.longest > SHORTEST:
                 config["longest"] = hashed.longest
+        if self.first_trigrams:
+            config["first_trigrams"] = self.first_trigrams
         if self.templates is not None:
             config["templates"] = self.templates.symbols
         return config
@@ -284,6 +318,7 @@ class TextProcessor:
             languages = _languages(config)
             normalisation = Normalisation.from_dict(config["normalisation"])
             templates = TemplateSymbols(config["templates"]) if "templates" in config else None
+            first = {str(k): int(n) for k, n in dict(config.get("first_trigrams", {})).items()}
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{folder}: config.json lacks settings of the text") from error
         except ModelError as error:
@@ -295,7 +330,7 @@ class TextProcessor:
             if counted.counts.shape[1] != len(languages):
                 raise ModelError(f"{folder}: counts of other languages than {len(languages)}")
         processor = cls(languages, normalisation, segmenter, vocabulary, trigrams)
-        processor.templates = templates
+        processor.templates, processor.first_trigrams = templates, first
         if segmenter.kind != config.get("segmentation"):
             raise ModelError(f"{folder}: config.json and segmenter.json disagree on the kind")
         return processor

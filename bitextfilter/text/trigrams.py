@@ -140,11 +140,27 @@ class CountedTrigrams:
         table = np.stack([counts.of(kept) for counts in counted], axis=1)
         return cls(Vocabulary([found[key] for key in kept.tolist()], table), syllabic)
 
+    def extended(self, *languages: Iterable[str], size: int) -> CountedTrigrams:
+        """Return these with *size* more, the most frequent ones of further languages."""
+        words = [_count_words(sentences) for sentences in languages]
+        counted = [_counted(each, self.syllabic, self.longest) for each in words]
+        own = self.vocabulary
+        unknown = [counts.without(self._keys) for counts in counted]
+        kept = _most_frequent(unknown, size)
+        found: dict[int, str] = {}
+        for each in words:
+            found |= _texts(list(each), np.sort(kept), self.syllabic, self.longest)
+        every = np.concatenate([_keys_of(own.pieces), kept])
+        before = np.pad(own.counts, [(0, len(kept)), (0, 0)])
+        table = np.column_stack([before, *(counts.of(every) for counts in counted)])
+        pieces = [*own.pieces, *(found[key] for key in kept.tolist())]
+        return CountedTrigrams(Vocabulary(pieces, table), self.syllabic)
+
     def __len__(self) -> int:
         return len(self.vocabulary)
 
-    def __call__(self, words: Sequence[str]) -> Ragged:
-        """See :class:`Trigrams`."""
+    def __call__(self, words: Sequence[str], most: int | None = None) -> Ragged:
+        """See :class:`Trigrams`. *most*: only the first of them are known; None: all."""
         keys, lengths = _keys(words, self.syllabic, self.longest)
         known = np.zeros(len(keys), dtype=bool)
         ids = np.full(len(keys), UNKNOWN, dtype=np.int32)
@@ -152,6 +168,9 @@ class CountedTrigrams:
             places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
             known = self._keys[places] == keys
             ids[known] = self._ids[places[known]]
+        if most is not None:
+            known &= ids < len(RESERVED) + most
+            ids[~known] = UNKNOWN
         # A word without a known trigram keeps its first one, as UNKNOWN.
         starts = np.cumsum(lengths) - lengths
         found = np.add.reduceat(known, starts) if len(lengths) else lengths
@@ -275,6 +294,11 @@ class _Counts(NamedTuple):
         """Add up the counts of equal keys."""
         distinct, places = np.unique(keys, return_inverse=True)
         return cls(distinct, np.bincount(places, counts, len(distinct)).astype(np.int64))
+
+    def without(self, keys: Keys) -> _Counts:
+        """Return the others than some keys."""
+        left = np.isin(self.keys, keys, invert=True)
+        return _Counts(self.keys[left], self.counts[left])
 
     def of(self, keys: Keys) -> Integers:
         """Return the counts of some keys; 0 for a missing one."""

@@ -70,6 +70,43 @@ def start_from(network: Network, other: Network) -> list[str]:
     return sorted(fitting)
 
 
+def start_with_more(network: Network, other: Network) -> dict[str, int]:
+    """Copy a network into one with more rows at the end of some tables, which become small.
+
+    Returns the number of old rows of each table that has more. Raises SettingsError where a tensor
+    of *network* is missing from *other*, or differs in more than its rows.
+    """
+    own, known = network.state_dict(), other.state_dict()
+    more = {}
+    for name, tensor in own.items():
+        old = known.get(name)
+        if old is None or old.shape[1:] != tensor.shape[1:] or len(old) > len(tensor):
+            raise SettingsError(f"the model to start from has no {name} of this shape")
+        if len(old) < len(tensor):
+            more[name] = len(old)
+            tensor.mul_(old.norm(dim=1).median() / tensor.norm(dim=1).median())
+        tensor[: len(old)] = old
+    network.load_state_dict(own)
+    return more
+
+
+def train_rows_from(parameter: Tensor, first: int) -> None:
+    """Let a training change no row of a table before *first*."""
+
+    def of_new_rows(gradient: Tensor) -> Tensor:
+        if not gradient.is_sparse:
+            return gradient.index_fill(0, torch.arange(first, device=gradient.device), 0.0)
+        gradient = gradient.coalesce()
+        rows, values = gradient.indices(), gradient.values()
+        new = rows[0] >= first
+        kept = torch.sparse_coo_tensor(
+            rows[:, new], values[new], gradient.shape, check_invariants=False
+        )
+        return kept.coalesce()
+
+    parameter.register_hook(of_new_rows)  # type: ignore[no-untyped-call]
+
+
 def _as_part(name: str) -> str:
     """Return the name of a tensor as a combination has it."""
     for pattern, replacement in _AS_PARTS:

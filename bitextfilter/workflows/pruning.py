@@ -79,6 +79,11 @@ def _smaller(
         kept, rows[TRIGRAMS] = _left(trigrams.vocabulary.of(places))
         trigrams = CountedTrigrams(kept, trigrams.syllabic)
     small = TextProcessor(languages, pair.normalisation, pair.segmenter, vocabulary, trigrams)
+    small.first_trigrams = {
+        language: int((rows[TRIGRAMS] < len(RESERVED) + first).sum()) - len(RESERVED)
+        for language, first in pair.first_trigrams.items()
+        if language in languages
+    }
     return small, rows
 
 

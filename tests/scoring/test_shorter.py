@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.toys import DIM, toy_many, toy_model
+from toys import DIM, toy_many, toy_model
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.folders import named_digest, split_width
@@ -85,7 +85,7 @@ def test_a_folder_may_have_such_a_name(tmp_path: Path) -> None:
 
 def test_refusals(tmp_path: Path) -> None:
     folder = toy_model(tmp_path / "model")
-    with pytest.raises(SettingsError, match=f"@{DIM}: the vectors of model have {DIM} numbers; give fewer"):
+    with pytest.raises(SettingsError, match=f"of model have {DIM} numbers; give fewer"):
         load(f"{folder}@{DIM}")
     with pytest.raises(SettingsError, match="mlp takes whole vectors; leave @3 out of"):
         load(f"{folder}@3").score(["a1"], ["b1"], "mlp")

@@ -18,7 +18,8 @@ from bitextfilter.models.folders import PRETRAINED, unverified
 from bitextfilter.workflows.multilingual_training import SAMPLE_ROWS, MultilingualTraining
 
 NAMES = ("aa", "bb", "cc")
-WORDS = [invented_words(0, 200), invented_words(1, 200), invented_words(2, 200)]
+ADDED = "dd"
+WORDS = [invented_words(seed, 200) for seed in range(4)]
 SCRIPT = str.maketrans("bdfgklmnprstvzaeiou", "бдфгклмнпрствзаеиоу")
 """The third language is written in Cyrillic letters."""
 
@@ -32,7 +33,7 @@ def sentence(row: list[int], language: int) -> str:
 def table(path: Path, count: int, seed: int, languages: tuple[int, ...]) -> Path:
     """Write a multi-parallel table with a header."""
     random = np.random.default_rng(seed)
-    lines = ["\t".join(NAMES[language] for language in languages)]
+    lines = ["\t".join((*NAMES, ADDED)[language] for language in languages)]
     for _ in range(count):
         row = random.integers(0, 200, random.integers(3, 9)).tolist()
         lines.append("\t".join(sentence(row, language) for language in languages))
@@ -385,3 +386,98 @@ def test_an_unknown_language_in_a_header(home: Path, tmp_path: Path) -> None:
     other.write_text(other.read_text().replace("bb", "dd", 1))
     said = train(home, "other", "--pairs", other, code=65)
     assert "x.tsv:1: the header has 'dd', which is none of --languages" in said
+
+
+ADDITION = (
+    "trigrams.size=300", "shape.embedding=32", "training.triplet=0", "training.mega_batch=1",
+    "training.ranking=1", "training.batch_size=100", "training.passes=50",
+    "training.learning_rate=0.02", "training.validate_every=100",
+)  # fmt: skip
+
+
+def add(home: Path, output: Path, *more: object, languages: str = "aa,dd", code: int = 0) -> str:
+    """Add a language to the model, by pairs with the first one."""
+    arguments = ["--languages", languages, "--start", home / "model", "--threads", 1]
+    arguments += ["--pairs", home / "ad.tsv", "--development", home / "ad-dev.tsv", "-o", output]
+    for setting in ADDITION:
+        arguments += ["--set", setting]
+    return bitext("train-encoder", *arguments, *more, code=code)
+
+
+@pytest.fixture(scope="module")
+def added(home: Path) -> Path:
+    """A model with a fourth language, beside the first."""
+    pairs(home / "ad.tsv", 2000, 41, (0, 3))
+    pairs(home / "ad-dev.tsv", 100, 42, (0, 3))
+    add(home, home / "more")
+    return home / "more"
+
+
+def test_a_language_is_added(home: Path, added: Path) -> None:
+    pairs(home / "bd.tsv", 200, 43, (1, 3))
+    out = bitext(
+        "evaluate", "recovery", home / "bd.tsv", "--model", f"{added}:bb,dd",
+        "--similarity", "csls", "--json",
+    )  # fmt: skip
+    assert json.loads(out)["results"][0]["mean"] <= 5
+    shown = json.loads(bitext("models", "show", f"{added}", "--json"))
+    assert shown["languages"] == [*NAMES, ADDED]
+    bitext("models", "verify", added)
+
+
+def test_the_others_keep_their_vectors_to_the_last_bit(home: Path, added: Path) -> None:
+    before, after = (
+        bitextfilter.load(f"{home / 'model'}:aa,cc"),
+        bitextfilter.load(f"{added}:aa,cc"),
+    )
+    of_new = [sentence([n, 2 * n % 200], 3) for n in range(200)]  # words with new n-grams
+    for number, name in enumerate(NAMES):
+        texts = [sentence([n, 3 * n % 200], number) for n in range(200)] + of_new
+        assert np.array_equal(before.encode(texts, name), after.encode(texts, name))
+    assert not np.array_equal(after.encode(of_new, "aa"), after.encode(of_new, ADDED))
+    rows = "".join(f"{sentence([n, 9], 0)}\t{sentence([n, 9], 2)}\n" for n in range(50))
+    names = ("--similarity", "cosine,csls", "--digits", "9", "--languages", "aa,cc", "--model")
+    assert bitext("score", *names, home / "model", stdin=rows) == bitext(
+        "score", *names, added, stdin=rows
+    )
+
+
+def test_a_pruned_model_reads_an_added_language_alike(home: Path, added: Path) -> None:
+    bitext("models", "prune", added, "--languages", "cc,dd", "-o", home / "cd")
+    whole, pruned = bitextfilter.load(f"{added}:cc,dd"), bitextfilter.load(home / "cd")
+    for number, name in ((2, "cc"), (3, "dd")):
+        texts = [sentence([n, 3 * n % 200], number) for n in range(200)]
+        assert np.array_equal(whole.encode(texts, name), pruned.encode(texts, name))
+
+
+def test_a_second_language_is_added(home: Path, added: Path) -> None:
+    rows = (line.split("\t") for line in (home / "ad.tsv").read_text("utf-8").splitlines())
+    text = "".join(f"{one}\t{other.translate(SCRIPT)}\n" for one, other in rows)
+    (home / "ae.tsv").write_text(text, encoding="utf-8")
+    files = ("--pairs", home / "ae.tsv", "--development", f"aa,ee={home / 'ad-dev.tsv'}")
+    settings = [word for setting in ADDITION for word in ("--set", setting)]
+    bitext(
+        "train-encoder", "--languages", "aa,ee", "--start", added, "--threads", 1, *files,
+        *settings, "--set", "training.passes=1", "-o", home / "five",
+    )  # fmt: skip
+    before, after = bitextfilter.load(f"{added}:aa,dd"), bitextfilter.load(f"{home / 'five'}:aa,dd")
+    texts = [sentence([n, 3 * n % 200], 3) for n in range(200)]
+    assert np.array_equal(before.encode(texts, "dd"), after.encode(texts, "dd"))
+
+
+@pytest.mark.parametrize(
+    ("languages", "setting", "said"),
+    [
+        ("aa,bb", "seed=1", "model has aa and bb already: name a language that it lacks"),
+        ("dd,aa", "seed=1", "the first of --languages is one that model has, as en,xx"),
+        ("dd,ee", "seed=1", "the first of --languages is one that model has, as en,xx"),
+        ("aa,dd", "architecture=word+trigram", "is word,trigram: give --architecture word,tri"),
+        ("aa,dd", "shape.embedding=16", "the model to start from has no"),
+    ],
+)
+def test_bad_additions(home: Path, added: Path, languages: str, setting: str, said: str) -> None:
+    changed = ("--set", setting) if "." in setting else ()
+    if setting.startswith("architecture"):
+        changed = ("--architecture", setting.partition("=")[2])
+    assert said in add(home, home / "unmade", *changed, languages=languages, code=78)
+    assert not (home / "unmade").exists()

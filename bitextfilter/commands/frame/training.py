@@ -205,12 +205,15 @@ def weighted(text: str, name: str) -> tuple[str, float]:
 _NAMED = re.compile(r"((?:[a-z]{2,3}|-)(?:,(?:[a-z]{2,3}|-))+)=(.+)")
 
 
-def language_file(text: str, weight: float = 1.0) -> LanguageFile:
-    """Return the file of ``LANGUAGES=FILE``, or of ``FILE``, whose first line names them."""
+def language_file(text: str, weight: float = 1.0, usual: tuple[str, ...] = ()) -> LanguageFile:
+    """Return the file of ``LANGUAGES=FILE``, or of ``FILE``.
+
+    Without *usual* languages, the first line of ``FILE`` names them.
+    """
     from bitextfilter.training.multilingual import LanguageFile
 
     named = _NAMED.fullmatch(text)
-    languages = tuple(named[1].split(",")) if named else ()
+    languages = tuple(named[1].split(",")) if named else usual
     return LanguageFile(named[2] if named else text, languages, weight)
 
 
