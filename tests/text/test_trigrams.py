@@ -179,3 +179,45 @@ def test_both_ways_of_reading_agree_with_each_alone(kind: str) -> None:
         assert [row.tolist() for row in both[view].ids()] == [row.tolist() for row in alone]
     pieces = [row.tolist() for row in both[PIECES].ids()]
     assert pieces == [row.tolist() for row in made.ids(text, "aa")]
+
+
+@pytest.mark.parametrize("longest", [3, 5])
+def test_trigrams_of_further_languages(longest: int) -> None:
+    old = CountedTrigrams.learn(TEXT, ["mat"], size=30, longest=longest)
+    first = len(old.vocabulary.pieces)
+    text = ["dog dogs", "the dogs"]
+    more = old.extended(text, size=6)
+    assert more.vocabulary.pieces[:first] == old.vocabulary.pieces
+    assert (more.vocabulary.counts[:first, :2] == old.vocabulary.counts).all()
+    assert (more.vocabulary.counts[first:, :2] == 0).all()
+    alone = CountedTrigrams.learn(text, [], size=100, longest=longest).vocabulary
+    counts = dict(zip(alone.pieces, alone.counts[:, 0].tolist(), strict=True))
+    wanted = [piece for piece in alone.pieces if piece not in old.vocabulary.pieces][:6]
+    assert sorted(more.vocabulary.counts[first:, 2], reverse=True) == [counts[p] for p in wanted]
+    for piece, count in zip(more.vocabulary.pieces, more.vocabulary.counts[:, 2], strict=True):
+        assert count == counts.get(piece, 0)
+    words = ["the", "dogs", "cat", "x"]
+    for one, other in zip(old(words), more(words, first), strict=True):
+        assert one.tolist() == other.tolist()
+    assert max(map(max, more(words))) >= len(RESERVED) + first
+
+
+def test_only_further_languages_read_their_trigrams(tmp_path: Path) -> None:
+    old = processor(TrigramSettings(size=8))
+    more = old.extended({"cc": ["dog dogs", "the dogs"]}, 6)
+    assert more.known == ("aa", "bb", "cc")
+    assert more.first_trigrams == {"aa": 8, "bb": 8}
+    more.save(tmp_path)
+    again = TextProcessor.load(tmp_path, more.config())
+    sentences = ["the dogs", "a cat", "dog"]
+    for read in (more, again, again.of_pair(("bb", "cc"))):
+        for one, other in zip(
+            old.ids(sentences, "aa", TRIGRAMS), read.ids(sentences, "aa", TRIGRAMS), strict=True
+        ):
+            assert one.tolist() == other.tolist()
+        assert max(map(max, read.ids(sentences, "cc", TRIGRAMS))) >= len(RESERVED) + 8
+    assert more.vocabulary.counts[:, :2].tolist() == old.vocabulary.counts.tolist()
+    index = more.vocabulary.index["the"] - len(RESERVED)
+    assert more.vocabulary.counts[index, 2] == 1
+    with pytest.raises(SettingsError, match="counts no trigrams"):
+        processor(TrigramSettings("hashed", 8)).extended({"cc": ["a"]}, 6)

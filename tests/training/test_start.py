@@ -21,6 +21,8 @@ from bitextfilter.training.start import (
     read_vectors,
     start_alike,
     start_from,
+    start_with_more,
+    train_rows_from,
     use_vectors,
 )
 
@@ -193,3 +195,33 @@ def test_every_table_starts_from_the_vectors_and_their_share_of_the_text_is_told
         assert table.weight.tolist() == rows.tolist()
     told = "12.5 % of the source text, 25.0 % of the target text"
     assert notes == [f"initial vectors of 2 of 3 pieces: {told}"]
+
+
+def test_more_rows_start_small_behind_the_others() -> None:
+    settings = ENCODERS.settings("word,trigram", {"embedding": 4})
+    other = ENCODERS.build("word,trigram", settings, SIZES)
+    made = ENCODERS.build("word,trigram", settings, {**SIZES, TRIGRAMS: 9})
+    assert start_with_more(made, other) == {"vectors.0.trigrams.weight": 5}
+    tensors, known = made.state_dict(), other.state_dict()
+    for name, tensor in tensors.items():
+        assert torch.equal(tensor[: len(known[name])], known[name])
+    new = tensors["vectors.0.trigrams.weight"][5:].norm(dim=1)
+    assert 0.1 < float(new.median() / known["vectors.0.trigrams.weight"].norm(dim=1).median()) < 4
+    for sizes in ({**SIZES, TRIGRAMS: 3}, {PIECES: 2, TRIGRAMS: 9}):
+        with pytest.raises(SettingsError, match="the model to start from has no "):
+            start_with_more(ENCODERS.build("word,trigram", settings, sizes), other)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_that_stay(sparse: bool) -> None:
+    table = torch.nn.Embedding(6, 3, sparse=sparse)
+    before = table.weight.detach().clone()
+    train_rows_from(table.weight, 4)
+    table(torch.tensor([0, 4, 4, 5])).sum().backward()
+    gradient = table.weight.grad
+    assert gradient is not None
+    assert gradient.is_sparse == sparse
+    assert gradient.to_dense().sum(dim=1).tolist() == [0, 0, 0, 0, 6, 3]
+    torch.optim.SGD([table.weight], lr=0.1).step()
+    assert torch.equal(table.weight[:4], before[:4])
+    assert not torch.isclose(table.weight[4:], before[4:]).any()
