@@ -6,7 +6,8 @@
 # OUTPUT gets:
 #   development/    pairs of English and each of 23 languages: talks, and captions and news
 #   ranked/         an encoder, in 3 bits a number
-#   encoder/        the same, trained on with a larger margin and with rows in three languages
+#   sharpened/      the same, trained on with a larger margin and with rows in three languages
+#   encoder/        the same, trained on so once more
 #   positives.tsv, nearly.tsv, negatives.tsv
 #                   training pairs of the classifier, by pairs.py
 #   multi/          encoder and classifier: the model
@@ -46,7 +47,8 @@ once() { # MODEL OPTION...
         $(for file in $files; do echo "--pairs=$file"; done) $development
 }
 once "$output/ranked" --settings "$recipe/settings.json"
-once "$output/encoder" --settings "$recipe/sharpen.json" --start "$output/ranked"
+once "$output/sharpened" --settings "$recipe/sharpen.json" --start "$output/ranked"
+once "$output/encoder" --settings "$recipe/sharpen.json" --start "$output/sharpened" --set training.seed=2
 # shellcheck disable=SC2086  # a file a line
 [ -e "$output/negatives.tsv" ] || python3 "$recipe/pairs.py" "$output/encoder" "$output" $files
 [ -e "$output/multi" ] ||
