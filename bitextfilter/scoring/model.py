@@ -242,7 +242,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     Args:
         name_or_folder: such as ``en-de``, or a path; with two languages at its end, such as
             ``multi:cs,pl``, where the model has more. ``en-de@128`` has vectors of 128 numbers, and
-            no classifier: see ``scoring/shorter.py``.
+            no classifier: see ``encoders/shorter.py``.
         device: ``cpu`` or ``cuda[:n]``: where sentences are encoded.
         threads: how many blocks are computed side by side.
 

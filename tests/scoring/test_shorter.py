@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from toys import DIM, toy_many, toy_model
 
+from bitextfilter.encoders.shorter import ShorterEncoder, principal_directions
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.folders import named_digest, split_width
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.scoring.model import load
-from bitextfilter.scoring.shorter import ShorterEncoder, principal_directions
 from bitextfilter.scoring.thresholds import measure_of, recommended_threshold
 
 SENTENCES = [f"a{one} a{other}" for one in range(20) for other in range(18)]
