@@ -14,7 +14,6 @@ import torch
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.base import SentenceEncoder
-from bitextfilter.similarity.vectors import unit_rows
 
 _BLOCK_ROWS = 256
 """Vectors turned at a time, so that a row does not depend on how many there are."""
@@ -23,9 +22,9 @@ _BLOCK_ROWS = 256
 def principal_directions(vectors: Vectors) -> Vectors:
     """Return the directions ``(dim, dim)`` of vectors ``(n, dim)``, as columns, the first most.
 
-    The eigenvectors of the unit vectors' second moments, each with its largest number positive.
+    The eigenvectors of their second moments, each with its largest number positive.
     """
-    rows = unit_rows(vectors).astype(np.float64)
+    rows = vectors.astype(np.float64)
     _, directions = np.linalg.eigh(rows.T @ rows)
     directions = directions[:, ::-1]
     largest = np.abs(directions).argmax(axis=0)

@@ -10,6 +10,7 @@ from bitextfilter.encoders.base import SentenceEncoder
 from bitextfilter.encoders.shorter import ShorterEncoder, principal_directions
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.scoring.background import BackgroundSample, load_samples
+from bitextfilter.similarity.vectors import unit_rows
 
 
 def shorter(
@@ -28,6 +29,6 @@ def shorter(
             f"@{width}: the vectors of {folder.name} have {encoder.dim} numbers; give fewer"
         )
     samples = np.concatenate(list(load_samples(folder).values()))
-    made = ShorterEncoder(encoder, principal_directions(samples)[:, :width])
+    made = ShorterEncoder(encoder, principal_directions(unit_rows(samples))[:, :width])
     source, target = made.shorten(background.source), made.shorten(background.target)
     return made, BackgroundSample(source, target, background.k)
