@@ -138,10 +138,11 @@ def _training(
     architecture: str, settings: _Settings, columns: PairColumns
 ) -> tuple[type[EncoderTraining], TrainingFiles]:
     """The kind of training, and its files. Raises UsageError for files that do not fit."""
-    from bitextfilter.models.folders import read_config
+    from bitextfilter.models.folders import read_config, unverified
     from bitextfilter.workflows import encoder_training as workflow
 
-    before = read_config(settings.start[0])["languages"] if settings.start else ()
+    with unverified():  # the training will check it
+        before = read_config(settings.start[0])["languages"] if settings.start else ()
     if len(settings.languages) > 2 or len(before) > 2:
         from bitextfilter.workflows.language_addition import LanguageAddition
         from bitextfilter.workflows.multilingual_training import MultilingualTraining

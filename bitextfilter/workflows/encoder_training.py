@@ -299,13 +299,7 @@ class EncoderTraining(TrainingRun):
         """Take the text processing of the model to start from, or learn it."""
         config, files = self.config, self.files
         if files.starts:
-            processor = self._processor_of(files.starts[0])
-            groups = ["normalisation", "segmentation"]
-            groups += ["trigrams"] if processor.trigrams is not None else []
-            record = files.starts[0] / RECORD
-            kept = read_settings(record) if record.exists() else {}
-            self.given.check_text(kept, "--start", groups)
-            self._check_other_starts(processor)
+            processor = self._started_processor()
         else:
             known = None if files.segmenter is None else load_segmenter(files.segmenter)
             if known is not None:
@@ -317,6 +311,23 @@ class EncoderTraining(TrainingRun):
         elif processor.trigrams is None:
             processor.learn_trigrams((sources, targets), config.trigrams)
         return processor
+
+    def _started_processor(self) -> TextProcessor:
+        """Take the text processing of the model to start from.
+
+        SettingsError for settings that it replaces, and for a further model with other subwords.
+        """
+        processor = self._processor_of(self.files.starts[0])
+        groups = ["trigrams"] if processor.trigrams is not None else []
+        self._check_replaced([*groups, "normalisation", "segmentation"])
+        self._check_other_starts(processor)
+        return processor
+
+    def _check_replaced(self, groups: Sequence[str]) -> None:
+        """Raise SettingsError for settings of these groups that the model to start from brings."""
+        record = self.files.starts[0] / RECORD
+        kept = read_settings(record) if record.exists() else {}
+        self.given.check_text(kept, "--start", groups)
 
     def _check_other_starts(self, processor: TextProcessor) -> None:
         """Raise SettingsError for a further model to start from with other subwords."""

@@ -52,6 +52,7 @@ class LanguageAddition(MultilingualTraining):
 
     def _learn(self, texts: Sequence[list[str]]) -> None:
         """Take the text processing of the model, with more n-grams and the new languages."""
+        self._check_replaced(["normalisation", "segmentation"])
         base = TextProcessor.load(self._start, read_config(self._start))
         of_language = dict(zip(self.files.languages, texts, strict=True))
         size = self.config.trigrams.size

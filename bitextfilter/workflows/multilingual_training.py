@@ -90,8 +90,7 @@ class MultilingualTraining(EncoderTraining):
         """Learn the text processing, or take that of the model to start from."""
         config, files = self.config, self.files
         if files.starts:
-            self.processor = self._processor_of(files.starts[0])
-            self._check_other_starts(self.processor)
+            self.processor = self._started_processor()
             return
         known: Segmenter
         if files.segmenter is not None:

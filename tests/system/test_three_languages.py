@@ -404,6 +404,12 @@ def add(home: Path, output: Path, *more: object, languages: str = "aa,dd", code:
     return bitext("train-encoder", *arguments, *more, code=code)
 
 
+def test_settings_that_the_start_replaces(home: Path) -> None:
+    more = ("--start", home / "model", "--set", "trigrams.size=99")
+    said = train(home, "unmade", *more, code=78)
+    assert "trigrams.size=99 has no effect with --start, which brings its own" in said
+
+
 @pytest.fixture(scope="module")
 def added(home: Path) -> Path:
     """A model with a fourth language, beside the first."""
@@ -473,6 +479,7 @@ def test_a_second_language_is_added(home: Path, added: Path) -> None:
         ("dd,ee", "seed=1", "the first of --languages is one that model has, as en,xx"),
         ("aa,dd", "architecture=word+trigram", "is word,trigram: give --architecture word,tri"),
         ("aa,dd", "shape.embedding=16", "the model to start from has no"),
+        ("aa,dd", "segmentation.vocabulary_size=99", "99 has no effect with --start, which brings"),
     ],
 )
 def test_bad_additions(home: Path, added: Path, languages: str, setting: str, said: str) -> None:
