@@ -27,7 +27,7 @@ from bitextfilter.commands.frame.training import (
     TrainingReporter,
     training_settings,
 )
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
     from bitextfilter.workflows.classifier_training import ClassifierConfig
@@ -87,12 +87,14 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
         bitext-train-classifier --noisy crawl.tsv.gz --negatives worst:60% -o my-model clean.tsv
     """
-    from bitextfilter.models.folders import naming_pair
+    from bitextfilter.models.folders import naming_pair, split_width
     from bitextfilter.scoring.model import load
     from bitextfilter.workflows import classifier_training as workflow
 
     plan = _plan(settings, chosen)
     output, model = run.output("-"), run.model(any_languages=True)
+    if (width := split_width(model.name)[1]) is not None:
+        raise SettingsError(f"a classifier takes whole vectors; leave @{width} out of {model.name}")
     start = None if settings.start is None else load(naming_pair(settings.start))
     if start is not None:
         workflow.check_start(start, model, plan.kind)

@@ -142,7 +142,7 @@ def _training(
     from bitextfilter.workflows import encoder_training as workflow
 
     with unverified():  # the training will check it
-        before = read_config(settings.start[0])["languages"] if settings.start else ()
+        before = read_config(settings.start[0]).get("languages", ()) if settings.start else ()
     if len(settings.languages) > 2 or len(before) > 2:
         from bitextfilter.workflows.language_addition import LanguageAddition
         from bitextfilter.workflows.multilingual_training import MultilingualTraining
@@ -161,7 +161,9 @@ def _multilingual_files(settings: _Settings) -> TrainingFiles:
     for name in (*two, "scol", "tcol", "dev_scol", "dev_tcol"):
         if getattr(settings, name, None) if name in two else is_given(name):
             option = name.replace("_", "-")
-            raise click.UsageError(f"--{option} is for two languages: files have a column each")
+            raise click.UsageError(
+                f"--{option} is for models of two languages: a file of more has a column each"
+            )
     if not settings.pairs:
         raise click.UsageError("no training pairs: give --pairs FILE")
 

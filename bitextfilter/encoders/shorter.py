@@ -1,7 +1,7 @@
 """Vectors of fewer numbers: a model's vectors on the principal directions of its own sample.
 
 An encoder is turned so that its first numbers hold the most of the sample's vectors, and cut: the
-best N numbers in the sense of squares (Pearson 1901), without a training for it, such as that of
+N numbers that lose the least, in squares (Pearson 1901), without a training for it, such as that of
 Matryoshka representations (Kusupati et al. 2022).
 """
 
@@ -20,9 +20,10 @@ _BLOCK_ROWS = 256
 
 
 def principal_directions(vectors: Vectors) -> Vectors:
-    """Return the directions ``(dim, dim)`` of vectors ``(n, dim)``, as columns, the first most.
+    """Return the directions ``(dim, dim)`` of vectors ``(n, dim)``, the strongest first.
 
-    The eigenvectors of their second moments, each with its largest number positive.
+    They are columns: the eigenvectors of the second moments, each with its largest number
+    positive.
     """
     rows = vectors.astype(np.float64)
     _, directions = np.linalg.eigh(rows.T @ rows)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import regex
 
-from bitextfilter.filters.numbers import MOST_NUMBERS
-from bitextfilter.filters.word_tables import either, first, named, word_table
+from bitextfilter.filters.numbers import BUDDHIST, ERA, MOST_NUMBERS
+from bitextfilter.filters.word_tables import COMMON, either, first, named, word_table
 
 
 class Day(NamedTuple):
@@ -31,7 +31,7 @@ class Date(NamedTuple):
 def read_dates(text: str, language: str | None) -> list[Date]:
     """Find the dates of a *text* with ASCII digits: in figures, and with a month's name.
 
-    The names are in *language*, or in any known language without it. Of each kind the first 10,000
+    The names are in *language*; without it, in one of ``COMMON``. Of each kind the first 10,000
     are found.
     """
     found = []
@@ -45,7 +45,7 @@ def read_dates(text: str, language: str | None) -> list[Date]:
         for match in islice(names.date.finditer(text), MOST_NUMBERS):
             year, day = match.group("year", "day")
             found.append((match[0], [(year, month, day) for month in names.of(match["month"])]))
-    dates = [Date(date.strip(), frozenset(_days(readings))) for date, readings in found]
+    dates = [Date(date.strip(), frozenset(_days(readings, language))) for date, readings in found]
     return [date for date in dates if date.readings]
 
 
@@ -104,13 +104,15 @@ def month_names() -> dict[str, str]:
 def _names(language: str | None) -> _Names | None:
     tables = month_names()
     if language is None:
-        return _Names(tables.values())
+        return _Names(tables[known] for known in COMMON)
     return _Names([tables[language]]) if language in tables else None
 
 
-def _days(readings: Iterable[tuple[str | None, ...]]) -> Iterator[Day]:
-    """Yield the possible days of *readings* (year, month, day)."""
+def _days(readings: Iterable[tuple[str | None, ...]], language: str | None) -> Iterator[Day]:
+    """Yield the possible days of *readings* (year, month, day), the years of Thailand as ours."""
     for year, month, day in readings:
         month, day = (month or "").lstrip("0"), day and day.lstrip("0")
         if 1 <= int(month or 0) <= 12 and (day is None or 1 <= int(day or 0) <= 31):
             yield Day(year, month, day)
+            if language == "th" and int(year or 0) in BUDDHIST:
+                yield Day(str(int(year or 0) - ERA), month, day)

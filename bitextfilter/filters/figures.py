@@ -137,7 +137,10 @@ class _Dates:
 
     @functools.cached_property
     def _values(self) -> set[str]:
-        return values_of(read_numbers(self._text)) | word_values(self._text, self._language)
+        numbers = read_numbers(self._text)
+        if self._language == "th":
+            numbers = [widened(each, self._text, "th", clock=False) for each in numbers]
+        return values_of(numbers) | word_values(self._text, self._language)
 
     def missing_from(self, other: _Dates) -> list[str]:
         """Return the dates that *other* does not have."""

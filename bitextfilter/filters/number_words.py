@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import regex
 
-from bitextfilter.filters.word_tables import either, word_table
+from bitextfilter.filters.word_tables import COMMON, either, word_table
 
 ABBREVIATIONS = {
     **dict.fromkeys(("k", "tsd", "tys", "tis", "тыс"), 3),
@@ -24,7 +24,7 @@ ABBREVIATIONS = {
 
 _HALVES = """half halb hälft demi moitié půl polo medio media mitad mezz meio meia metade połow pół
     halv полов puoli puole poole fél jumătat μισ yarım buçuk setengah separuh nửa rưỡi आध डेढ़ نصف
-    חצי pus половин hálf"""
+    חצי pusė pusant половин hálf"""
 """Beginnings of words for a half."""
 
 _AND = "and|und|et|en|e|i|y|и|og|și|ja|és|και|và|ir|un|و|ו"
@@ -67,8 +67,15 @@ def spelt_numbers(text: str, language: str | None) -> set[str]:
     Without *language*, in any language, but words of fewer than four Latin letters in some alone;
     nothing for an unknown language.
     """
-    lower = text.casefold()
+    lower = _folded(text, language)
     return {value for words in _words_of(language) for value in words.read(lower)}
+
+
+def _folded(text: str, language: str | None) -> str:
+    """Return *text* in small letters, as its language has them: i and ı of Turkish İ and I."""
+    if language == "tr":
+        text = text.replace("I", "ı")
+    return text.replace("İ", "i").casefold()
 
 
 def scales_at(text: str, place: int, language: str | None) -> set[int]:
@@ -100,8 +107,6 @@ def _is_short(word: str) -> bool:
 
 
 _FEWEST_LETTERS = 4
-_COMMON = ("cs", "de", "en", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv")
-"""Languages whose short words count even where the language is unknown."""
 
 
 class _Words:
@@ -117,7 +122,8 @@ class _Words:
             start = joint = ""
         word = either(self.values)
         least = 10 if language in _MULTIPLIED_TENS else 1000
-        scales = either(word for word, value in self.values.items() if value >= least)
+        powers = {word for word, value in self.values.items() if str(value).strip("0") == "1"}
+        scales = either(word for word in powers if self.values[word] >= least)
         self.scale = regex.compile(rf"[\s-]?({scales})" + "+" * (least == 10))
         self._word = regex.compile(word)
         self._number = regex.compile(rf"{start}(?:{word})(?:{joint}(?:{word}))*")
@@ -166,5 +172,5 @@ def _entries(table: str) -> Iterator[tuple[str, int]]:
 @functools.lru_cache
 def _words_of(language: str | None) -> tuple[_Words, ...]:
     if language is None:
-        return tuple(_Words(known, known in _COMMON) for known in _tables() if known != "ja")
+        return tuple(_Words(known, known in COMMON) for known in _tables() if known != "ja")
     return (_Words(language),) if language in _tables() else ()

@@ -45,14 +45,16 @@ class Number:
         return any(values.issuperset(reading) for reading in self.readings)
 
 
+_REST = r"([0-9]{1,4}|[0-9],[0-9]{3})"
 _MYRIADS = regex.compile(
-    r"([0-9]+)(?:[万萬만]([0-9]{1,4})|[億亿억]([0-9]{1,4})(?=[万萬만]))(?![0-9])"
+    rf"(?<![0-9][.,]|[0-9])([0-9]{{1,9}})(?:[万萬만]{_REST}|[億亿억]{_REST}(?=[万萬만]))"
+    r"(?![0-9]|[.,][0-9])"
 )
 
 
 def _joined_myriads(found: regex.Match[str]) -> str:
     """Write 1万2000 as 12000, and 1億2000万 as 12000万."""
-    return str(int(found[1]) * 10**4 + int(found[2] or found[3]))
+    return str(int(found[1]) * 10**4 + int((found[2] or found[3]).replace(",", "")))
 
 
 def in_ascii(text: str) -> str:
@@ -150,8 +152,9 @@ _ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和
 _HUNDREDS = regex.compile(r"[-–]?(?:luv|luk|tal)")
 _DECADE = regex.compile(r"\.\s?áratug")
 _LONGEST_YEAR = 4
-_BUDDHIST = range(2400, 2600)
-"""Years of texts of today, counted in Thailand from 543 years earlier."""
+BUDDHIST = range(2400, 2600)
+"""Years of texts of today in Thailand, ``ERA`` higher than elsewhere."""
+ERA = 543
 
 
 def _years(number: Number, text: str, language: str | None) -> Iterator[int]:
@@ -165,8 +168,8 @@ def _years(number: Number, text: str, language: str | None) -> Iterator[int]:
     value = int(number.text)
     if era := _ERAS.get(text[max(0, number.start - 2) : number.start]):
         yield era + value
-    if language == "th" and value in _BUDDHIST:
-        yield value - 543
+    if language == "th" and value in BUDDHIST:
+        yield value - ERA
     if not value % 100 and _HUNDREDS.match(text, number.end):
         yield value // 100 + 1
     if _DECADE.match(text, number.end):

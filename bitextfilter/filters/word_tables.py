@@ -13,6 +13,9 @@ from bitextfilter.io.files import read_toml
 
 _T = TypeVar("_T")
 
+COMMON = ("cs", "de", "en", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv")
+"""Languages of the months, and of the words of three letters or fewer, that count where the
+language is unknown: in all languages, any text would have some."""
 LONGEST_STEM = 20
 """Characters of the longest beginning of a unit or a month, and some to spare."""
 

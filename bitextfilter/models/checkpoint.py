@@ -108,6 +108,29 @@ def take_rows(path: Path, output: Path, rows: Mapping[str, NDArray[np.int64]]) -
     _write(output, tensors)
 
 
+def bits_in(path: Path) -> int:
+    """Return the bits of a number of the matrices in a file of tensors: 32, 8, 4 or 3.
+
+    Raises NotFoundError.
+    """
+    if not path.is_file():
+        raise NotFoundError(f"{path}: missing from the model folder")
+    tensors = load_file(str(path))
+    kept = [tensors[name] for name in tensors if name + _SCALE in tensors]
+    return 32 if not kept else 8 if kept[0].dtype == torch.int8 else int(kept[0].shape[1])
+
+
+def restore_rows(path: Path, old: Path) -> None:
+    """Write the tensors of *old*, as they are stored, into the first rows of those of *path*.
+
+    Both have the same bits a number: rounding twice may change the last bit of a scale.
+    """
+    tensors = load_file(str(path))
+    for name, tensor in load_file(str(old)).items():
+        tensors[name][: len(tensor)] = tensor
+    _write(path, tensors)
+
+
 def quantise_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """Round each row of ``(n, d)`` to int8; returns it and the float32 scales ``(n, 1)``."""
     scale = matrix.abs().amax(dim=1, keepdim=True) / 127
@@ -125,7 +148,7 @@ def quantise_bits(matrix: Tensor, bits: int) -> tuple[Tensor, Tensor]:
     """Round each number of ``(n, d)``, d a multiple of 8, to the nearest of 2**bits.
 
     These are a row's scale times 0.5, -0.5, 1.5, -1.5 and so on. Of some scales each row has the
-    one with the least squared error. Rows that were rounded before stay the same.
+    one with the least squared error. Of rows that were rounded before, the bits stay the same.
 
     Returns:
         The bits, lowest first, uint8 ``(n, bits, d / 8)``, eight numbers in a byte, the first in

@@ -87,7 +87,7 @@ def languages_in(name_or_folder: str | Path) -> tuple[str, str] | None:
     return (found[2], found[3]) if found and not Path(name_or_folder).is_dir() else None
 
 
-_SHORTER = re.compile(r"(.+)@([1-9][0-9]*)(:[A-Za-z-]{2,},[A-Za-z-]{2,})?", re.DOTALL)
+_SHORTER = re.compile(r"(.+)@([1-9][0-9]{0,5})(:[A-Za-z-]{2,},[A-Za-z-]{2,})?", re.DOTALL)
 
 
 def split_width(name_or_folder: str | Path) -> tuple[str, int | None]:
@@ -97,7 +97,7 @@ def split_width(name_or_folder: str | Path) -> tuple[str, int | None]:
     """
     name = str(name_or_folder)
     found = _SHORTER.fullmatch(name)
-    if found is None or Path(name).is_dir():
+    if found is None or any(Path(each).is_dir() for each in (name, f"{found[1]}@{found[2]}")):
         return name, None
     return found[1] + (found[3] or ""), int(found[2])
 
@@ -236,7 +236,7 @@ def kind_of(config: Mapping[str, Any]) -> str | None:
 def named_digest(name_or_folder: str | Path) -> str:
     """Return :func:`model_digest` with the numbers and languages that the name has.
 
-    Raises NotFoundError.
+    Raises NotFoundError as :func:`find_model`.
     """
     name, width = split_width(name_or_folder)
     digest = model_digest(find_model(name)) + ("" if width is None else f"@{width}")

@@ -106,9 +106,11 @@ def vector_digest(model: Model, measure: str, background: BackgroundSample | Non
     background = background or model.background
     check_measures(model, [measure], background)
     folder = full_model_digest(model.folder)
-    if not folder.startswith(model.digest):
+    short, _, width = model.digest.partition("@")
+    if not folder.startswith(short):
         raise ModelError(f"{model.folder}: has changed since it was read")
     parts = [*_software(arithmetic(model.encoder.device)), folder, measure]
+    parts += [f"@{width}"] if width else []
     if len(model.processor.known) > 2:
         parts += model.languages
     if background is not None and MEASURES[measure].needs == "neighbours":

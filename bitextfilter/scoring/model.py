@@ -159,7 +159,8 @@ class Model:
     """As asked for: a shipped model's name, or the folder."""
     folder: Path
     digest: str
-    """Twelve hexadecimal digits over the folder's files, quoted in results."""
+    """Twelve hexadecimal digits over the folder's files, quoted in results; then ``@N`` for vectors
+    of N numbers."""
     encoder: SentenceEncoder
     classifier: PairClassifier | None
     background: BackgroundSample | None

@@ -28,7 +28,11 @@ def shorter(
         raise SettingsError(
             f"@{width}: the vectors of {folder.name} have {encoder.dim} numbers; give fewer"
         )
-    samples = np.concatenate(list(load_samples(folder).values()))
-    made = ShorterEncoder(encoder, principal_directions(unit_rows(samples))[:, :width])
+    samples = load_samples(folder)
+    first = encoder.processor.first_trigrams  # a language that was added changes no direction
+    if first and first.keys() <= samples.keys():
+        samples = {name: samples[name] for name in first if first[name] == min(first.values())}
+    rows = unit_rows(np.concatenate(list(samples.values())))
+    made = ShorterEncoder(encoder, principal_directions(rows)[:, :width])
     source, target = made.shorten(background.source), made.shorten(background.target)
     return made, BackgroundSample(source, target, background.k)

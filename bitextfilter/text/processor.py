@@ -100,7 +100,7 @@ class TextProcessor:
         self.vocabulary = vocabulary
         self.trigrams = trigrams
         self.first_trigrams: dict[str, int] = {}
-        """By language: it reads only so many, the first; others were added for other languages."""
+        """Number of the leading trigrams that a language reads; the rest is of later ones."""
         self.templates: TemplateSymbols | None = None
         """The symbols of a model that follows templates; its trainer sets them."""
         self._piece_ids = segmenter.numbering(vocabulary.index)

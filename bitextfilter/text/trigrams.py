@@ -296,7 +296,7 @@ class _Counts(NamedTuple):
         return cls(distinct, np.bincount(places, counts, len(distinct)).astype(np.int64))
 
     def without(self, keys: Keys) -> _Counts:
-        """Return the others than some keys."""
+        """Return the counts of all other keys."""
         left = np.isin(self.keys, keys, invert=True)
         return _Counts(self.keys[left], self.counts[left])
 

@@ -152,11 +152,14 @@ def _distinct(
         places.append(chosen)
         weights.append(np.full(len(chosen), weight))
     every = np.concatenate(places)
-    sizes = every.max(axis=0, initial=0) + 1
-    distinct, row = np.unique(np.ravel_multi_index(tuple(every.T), sizes), return_inverse=True)
-    highest = np.zeros(len(distinct))
+    numbers = every[:, 0]
+    for column in every.T[1:]:  # of two columns at a time, so that the products stay small
+        before = np.unique(numbers, return_inverse=True)[1]
+        numbers = before * (column.max(initial=0) + 1) + column
+    _, first, row = np.unique(numbers, return_index=True, return_inverse=True)
+    highest = np.zeros(len(first))
     np.maximum.at(highest, row, np.concatenate(weights))
-    return np.stack(np.unravel_index(distinct, sizes), axis=1), highest
+    return every[first], highest
 
 
 def chances(data: MultilingualCorpus, settings: TrainingSettings) -> NDArray[np.float64]:

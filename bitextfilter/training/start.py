@@ -71,7 +71,9 @@ def start_from(network: Network, other: Network) -> list[str]:
 
 
 def start_with_more(network: Network, other: Network) -> dict[str, int]:
-    """Copy a network into one with more rows at the end of some tables, which become small.
+    """Copy a network into one with more rows at the end of some tables.
+
+    The new rows get the length of the old ones.
 
     Returns the number of old rows of each table that has more. Raises SettingsError where a tensor
     of *network* is missing from *other*, or differs in more than its rows.

@@ -78,6 +78,8 @@ class MultilingualTraining(EncoderTraining):
         pairs = pair_corpora(read, sentences, known, longest)
         wanted = self.config.training.three_way > 0
         three = three_way_corpora(read, sentences, known, longest) if wanted else {}
+        if wanted and not three:
+            raise SettingsError("training.three_way has no effect: no row is in three languages")
         self.corpora = MultilingualCorpus(pairs, known[0], three)
         own = len([pair for pair in pairs if known[0] in pair])
         self.environment.note(

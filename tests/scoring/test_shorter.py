@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+from console import command
 from toys import DIM, toy_many, toy_model
 
 from bitextfilter.encoders.shorter import ShorterEncoder, principal_directions
@@ -72,6 +74,7 @@ def test_pairs_of_many_languages_have_the_same_directions(tmp_path: Path) -> Non
 def test_names() -> None:
     assert split_width("multi@128:cs,pl") == ("multi:cs,pl", 128)
     assert split_width("multi@128") == ("multi", 128)
+    assert split_width("multi@1234567") == ("multi@1234567", None)
     for name in ("multi", "multi:cs,pl", "multi@0", "multi@x", "multi@-1"):
         assert split_width(name) == (name, None)
 
@@ -80,6 +83,36 @@ def test_a_folder_may_have_such_a_name(tmp_path: Path) -> None:
     folder = toy_model(tmp_path / "model@2")
     assert split_width(folder) == (str(folder), None)
     assert load(folder).encoder.dim == DIM
+    assert split_width(f"{folder}:aa,bb") == (f"{folder}:aa,bb", None)
+
+
+def test_cached_scores_are_of_their_width(tmp_path: Path) -> None:
+    folder, cache = toy_model(tmp_path / "model"), ["--cache", str(tmp_path / "cache")]
+    rows, found = "a1 a2\tb1 b3\na4\tb4 b5\n", {}
+    for again in range(2):
+        for name in (str(folder), f"{folder}@3", f"{folder}@5"):
+            arguments = ["--model", name, "--similarity", "cosine,csls", "--digits", "9", *cache]
+            done = CliRunner().invoke(command("bitext-score"), arguments, input=rows)
+            assert done.exit_code == 0, done.stderr
+            assert found.setdefault(name, done.stdout) == done.stdout, again
+    assert len(set(found.values())) == 3
+
+
+def test_a_classifier_takes_whole_vectors(tmp_path: Path) -> None:
+    folder = toy_model(tmp_path / "model")
+    (tmp_path / "pairs.tsv").write_text("a1\tb1\n", encoding="utf-8")
+    arguments = [
+        "--model",
+        f"{folder}@3",
+        "--negatives",
+        "repaired",
+        "-o",
+        tmp_path / "new",
+        tmp_path / "pairs.tsv",
+    ]
+    done = CliRunner().invoke(command("bitext-train-classifier"), list(map(str, arguments)))
+    assert done.exit_code == 78
+    assert "a classifier takes whole vectors; leave @3 out" in done.stderr
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 from console import command
+from safetensors.torch import load_file
 from toys import invented_words
 
 import bitextfilter
 from bitextfilter.encoders.base import Network
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.folders import PRETRAINED, unverified
+from bitextfilter.models.folders import ATTRIBUTION, PRETRAINED, unverified, writing_folder
+from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.workflows.multilingual_training import SAMPLE_ROWS, MultilingualTraining
 
 NAMES = ("aa", "bb", "cc")
@@ -370,8 +375,8 @@ def test_initial_vectors(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--scol", "2"], "--scol is for two languages"),
-        (["--parallel", "a", "b"], "--parallel is for two languages"),
+        (["--scol", "2"], "--scol is for models of two languages"),
+        (["--parallel", "a", "b"], "--parallel is for models of two languages"),
         (["--set", "training.ranking=1", "--set", "training.translation=1"], "a decoder writes"),
         (["--set", "shape.tables=separate"], "shape.tables is separate"),
     ],
@@ -448,6 +453,29 @@ def test_the_others_keep_their_vectors_to_the_last_bit(home: Path, added: Path) 
     )
 
 
+def test_an_addition_to_few_bits_keeps_them(home: Path, added: Path, tmp_path: Path) -> None:
+    loaded = ENCODERS.load(home / "model")
+    with writing_folder(tmp_path / "model") as draft:
+        kind = loaded.architecture, loaded.settings
+        ENCODERS.save(draft, kind, loaded.network, loaded.processor, bits=3)
+        shutil.copyfile(home / "model" / BACKGROUND, draft / BACKGROUND)
+        (draft / ATTRIBUTION).write_text("Owners\n")
+    for name in ("ad.tsv", "ad-dev.tsv"):
+        shutil.copyfile(home / name, tmp_path / name)
+    assert "have 3 bits, which must stay: give --bits 3" in add(tmp_path, tmp_path / "no", code=78)
+    add(tmp_path, tmp_path / "more", "--bits", 3, "--set", "training.passes=1")
+    before, after = (load_file(tmp_path / n / "encoder.safetensors") for n in ("model", "more"))
+    for name, tensor in before.items():
+        assert torch.equal(tensor, after[name][: len(tensor)])
+    assert (tmp_path / "more" / ATTRIBUTION).exists()
+    texts = [sentence([n, 3 * n % 200], 1) for n in range(50)]
+    one, other = (
+        bitextfilter.load(f"{tmp_path / name}@9:bb,cc").encode(texts, "bb")
+        for name in ("model", "more")
+    )
+    assert np.array_equal(one, other)
+
+
 def test_a_pruned_model_reads_an_added_language_alike(home: Path, added: Path) -> None:
     bitext("models", "prune", added, "--languages", "cc,dd", "-o", home / "cd")
     whole, pruned = bitextfilter.load(f"{added}:cc,dd"), bitextfilter.load(home / "cd")
@@ -479,6 +507,8 @@ def test_a_second_language_is_added(home: Path, added: Path) -> None:
         ("dd,ee", "seed=1", "the first of --languages is one that model has, as en,xx"),
         ("aa,dd", "architecture=word+trigram", "is word,trigram: give --architecture word,tri"),
         ("aa,dd", "shape.embedding=16", "the model to start from has no"),
+        ("aa,dd", "trigrams.longest=5", "of trigrams, trigrams.size alone has an effect here"),
+        ("aa,dd", "training.three_way=0.5", "no row is in three languages"),
         ("aa,dd", "segmentation.vocabulary_size=99", "99 has no effect with --start, which brings"),
     ],
 )

@@ -16,6 +16,7 @@ from bitextfilter.training.multilingual import (
     LanguageFile,
     LanguageTexts,
     MultilingualCorpus,
+    _distinct,
     chances,
     check_multilingual,
     pair_corpora,
@@ -192,6 +193,13 @@ def test_rows_in_three_languages(tmp_path: Path) -> None:
     assert rows.weights.tolist() == [2, 2]
     assert rows.lengths.tolist() == [4, 6]
     assert len(rows.up_to(4)) == 1
+
+
+def test_rows_of_very_many_sentences() -> None:
+    places = np.array([[0, 0, 5], [2**31 - 2, 7, 2**31 - 2], [2**31 - 2, 2**31 - 2, 0]], np.int32)
+    found, weights = _distinct(LanguageTexts([], [(places, 1.0), (places[1:2], 3.0)]), [0, 1, 2])
+    assert found.tolist() == places.tolist()
+    assert weights.tolist() == [1, 3, 1]
 
 
 def test_batches_of_three_languages() -> None:
