@@ -64,7 +64,8 @@ class _Settings(PairTraining):
     )
     start: tuple[Path, ...] = option(
         "--start DIR",
-        "Start from a model: its subwords, and every tensor that fits; of several, the first's.",
+        "Start from a model: its subwords, and every tensor that fits; of several, the first's."
+        " One of many languages gets those of --languages that it lacks, as en,xx.",
         FOLDER,
         multiple=True,
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import regex
 
-from bitextfilter.filters.numbers import BUDDHIST, ERA, MOST_NUMBERS
+from bitextfilter.filters.numbers import BUDDHIST_ERA, BUDDHIST_YEARS, MOST_NUMBERS
 from bitextfilter.filters.word_tables import COMMON, either, first, named, word_table
 
 
@@ -114,5 +114,5 @@ def _days(readings: Iterable[tuple[str | None, ...]], language: str | None) -> I
         month, day = (month or "").lstrip("0"), day and day.lstrip("0")
         if 1 <= int(month or 0) <= 12 and (day is None or 1 <= int(day or 0) <= 31):
             yield Day(year, month, day)
-            if language == "th" and int(year or 0) in BUDDHIST:
-                yield Day(str(int(year or 0) - ERA), month, day)
+            if language == "th" and int(year or 0) in BUDDHIST_YEARS:
+                yield Day(str(int(year or 0) - BUDDHIST_ERA), month, day)

@@ -49,7 +49,8 @@ _ABBREVIATION = regex.compile(rf"\s?({either(ABBREVIATIONS)})(?![\p{{L}}\p{{M}}]
 _HALF_WORD = regex.compile(rf"{_WORD_START}(?:{'|'.join(_HALVES.split())})|einhalb")
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _ROMAN_NUMBER = regex.compile(
-    r"(?<!\w)(?=[IVXLCDM])M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})(?:er?|[eè]me|i[eè]me)?(?!\w)"
+    r"(?<!\w)(?=[IVXLCDM])M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})"
+    r"(?:(?<=[IVX])(?:er?|[eè]me|i[eè]me))?(?!\w)"
 )
 
 
@@ -64,8 +65,8 @@ def word_values(text: str, language: str | None) -> set[str]:
 def spelt_numbers(text: str, language: str | None) -> set[str]:
     """Return the values of number words in *text*, in digits.
 
-    Without *language*, in any language, but words of fewer than four Latin letters in some alone;
-    nothing for an unknown language.
+    Without *language*, in any language; words of fewer than four Latin letters then count in those
+    of ``COMMON`` alone. Nothing for an unknown language.
     """
     lower = _folded(text, language)
     return {value for words in _words_of(language) for value in words.read(lower)}

@@ -152,9 +152,9 @@ _ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和
 _HUNDREDS = regex.compile(r"[-–]?(?:luv|luk|tal)")
 _DECADE = regex.compile(r"\.\s?áratug")
 _LONGEST_YEAR = 4
-BUDDHIST = range(2400, 2600)
-"""Years of texts of today in Thailand, ``ERA`` higher than elsewhere."""
-ERA = 543
+BUDDHIST_YEARS = range(2400, 2600)
+"""Years of texts of today in Thailand, ``BUDDHIST_ERA`` higher than elsewhere."""
+BUDDHIST_ERA = 543
 
 
 def _years(number: Number, text: str, language: str | None) -> Iterator[int]:
@@ -168,8 +168,8 @@ def _years(number: Number, text: str, language: str | None) -> Iterator[int]:
     value = int(number.text)
     if era := _ERAS.get(text[max(0, number.start - 2) : number.start]):
         yield era + value
-    if language == "th" and value in BUDDHIST:
-        yield value - ERA
+    if language == "th" and value in BUDDHIST_YEARS:
+        yield value - BUDDHIST_ERA
     if not value % 100 and _HUNDREDS.match(text, number.end):
         yield value // 100 + 1
     if _DECADE.match(text, number.end):

@@ -118,6 +118,11 @@ def find_model(name_or_folder: str | Path) -> Path:
     raise NotFoundError(f"{name}: neither a folder nor a shipped model (they are: {names})")
 
 
+def _folder_of(name_or_folder: str | Path) -> Path:
+    """Return :func:`find_model` of a name that may have the numbers of its vectors."""
+    return find_model(split_width(name_or_folder)[0])
+
+
 @contextmanager
 def unverified() -> Iterator[None]:
     """Leave the digests of models unchecked, here and in processes that start meanwhile."""
@@ -192,7 +197,7 @@ def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
 
     Raises the errors of :func:`find_model` and :func:`read_config`.
     """
-    folder = find_model(split_width(name_or_folder)[0])
+    folder = _folder_of(name_or_folder)
     languages = read_config(folder).get("languages")
     if not isinstance(languages, list) or len(languages) < 2:
         raise ModelError(f"{folder}: config.json does not name its languages")
@@ -205,7 +210,7 @@ def pair_of_more(name_or_folder: str | Path) -> tuple[str, str] | None:
 
     Raises the errors of :func:`languages_of`.
     """
-    more = len(read_config(find_model(split_width(name_or_folder)[0]))["languages"]) > 2
+    more = len(read_config(_folder_of(name_or_folder))["languages"]) > 2
     return languages_in(name_or_folder) if more else None
 
 
@@ -216,7 +221,7 @@ def naming_pair(name_or_folder: str | Path, languages: tuple[str, str] | None = 
     """
     if languages_of(name_or_folder) is not None:
         return str(name_or_folder)
-    first, second, *_ = read_config(find_model(split_width(name_or_folder)[0]))["languages"]
+    first, second, *_ = read_config(_folder_of(name_or_folder))["languages"]
     return f"{name_or_folder}:{','.join(languages or (first, second))}"
 
 
@@ -239,8 +244,8 @@ def named_digest(name_or_folder: str | Path) -> str:
     Raises NotFoundError as :func:`find_model`.
     """
     name, width = split_width(name_or_folder)
-    digest = model_digest(find_model(name)) + ("" if width is None else f"@{width}")
-    return ":".join([digest, *(",".join(pair) for pair in [languages_in(name)] if pair)])
+    digest, pair = model_digest(find_model(name)), languages_in(name)
+    return digest + (f"@{width}" if width else "") + (":" + ",".join(pair) if pair else "")
 
 
 def model_digest(folder: Path) -> str:

@@ -72,6 +72,8 @@ ROWS = [
     ("numbers", "the 19th century", "1900-luvulla", "numbers=19≠1900", ("en", "fi")),
     ("numbers", "the 1970s", "á 8. áratugnum", "", ("en", "is")),
     ("numbers", "the 20th century", "au XXe siècle", "", ("en", "fr")),
+    ("numbers", "50 men", "Le groupe", "numbers=50(source only)", ("en", "fr")),
+    ("numbers", "500 men", "De loin", "numbers=500(source only)", ("en", "fr")),
     ("numbers", "the 1970s", "السبعينيات", "", ("en", "ar")),
     ("numbers", "20 of them", "והעשרים", "", ("en", "he")),
     ("numbers", "25 days", "двадцать пять дней", "", ("en", "ru")),

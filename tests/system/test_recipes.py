@@ -173,6 +173,18 @@ def many_languages(data: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
+def nepali(data: Path) -> None:
+    """Write toy files of everything that examples/add-a-language reads."""
+    random = np.random.default_rng(2)
+    rows = [random.integers(0, 60, 5).tolist() for _ in range(80)]
+    pairs = [[" ".join(word(name, n) for n in row) for name in ("en", "ne")] for row in rows]
+    lines = ["\t".join(pair) for pair in pairs]
+    write(data / "train/en-ne/gnome-bible.tsv.gz", lines[:40])
+    write(data / "train/en-ne/software.tsv.gz", lines[40:])
+    for part in ("dev", "test"):
+        write(data / f"{part}/flores.ne-en.tsv", ["\t".join(pair[::-1]) for pair in pairs[:20]])
+
+
 def test_the_recipe_of_many_languages(tmp_path: Path, commands: Path) -> None:
     recipe, data, out = EXAMPLES / "train-multi", tmp_path / "data", tmp_path / "out"
     names = many_languages(data)
@@ -209,6 +221,17 @@ def test_the_recipe_of_many_languages(tmp_path: Path, commands: Path) -> None:
         known = [float(row[3]) for row in found[:-1] if row[3] != "-"]
         assert float(found[-1][3]) == pytest.approx(sum(known) / len(known), rel=0.01)
     assert of_set["crawl-csls"][0][2] == "16+16"
+    dropped = run(recipe / "drops.sh", data, first=commands)
+    assert dropped.returncode == 0, dropped.stderr
+    rows = [line.split("\t") for line in dropped.stdout.splitlines()]
+    assert [row[:3] for row in rows][:2] == [["ted", "en,cs", "20"], ["ted", "en,de", "20"]]
+    assert len(rows) == 7 and all(0 <= float(cell) <= 100 for row in rows for cell in row[3:])
+    nepali(data)
+    script = EXAMPLES / "add-a-language" / "add.sh"
+    adding = run(script, data, out / "multi", out / "ne", first=commands)
+    assert adding.returncode == 0, adding.stderr
+    assert re.fullmatch(r"hi,en\t[\d.]+\nne,en\t[\d.]+\n", adding.stdout)
+    assert load(f"{out / 'ne'}:uk,ne").processor.known == (*names, "ne")
 
 
 @pytest.mark.parametrize("pair", PAIRS)
