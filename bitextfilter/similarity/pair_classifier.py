@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.functional import logsigmoid
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import ModelError, SettingsError
@@ -131,6 +132,19 @@ def expected_quality(logits: Logits, minor_error_quality: float) -> NDArray[np.f
         lost = (1 - quality) / (1 + math.exp(flawless))
         scores.append(math.log(if_right / (math.exp(-translation) + lost)))
     return np.array(scores, dtype=np.float64)
+
+
+def quality_logits(logits: Tensor, minor_error_quality: float) -> Tensor:
+    """As :func:`expected_quality`, with gradients: ``(n, 1 or 2)`` → ``(n,)``."""
+    if logits.shape[1] == 1:
+        return logits[:, 0]
+    translation, flawless = logits.T
+    good = torch.logaddexp(
+        torch.full_like(flawless, math.log(minor_error_quality)),
+        math.log1p(-minor_error_quality) + logsigmoid(flawless),
+    )
+    lost = math.log1p(-minor_error_quality) + logsigmoid(-flawless)
+    return good - torch.logaddexp(-translation, lost)
 
 
 def sigmoid(logits: NDArray[np.floating]) -> Scores:

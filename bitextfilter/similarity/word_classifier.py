@@ -104,11 +104,11 @@ class WordCache:
             held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
             if held > self._most:
                 self._forget()
-            rows = self._reader.read(sentences)
+            rows, spaced = self._reader.read(sentences)
             if new := self._reader.words[self._known :]:
                 self._learn(new)
             table, spelling = self._space[: self._known], self._spelling
-        return table, WordRows.of(rows, spelling)
+        return table, WordRows.of(rows, spaced, spelling)
 
     def _learn(self, words: list[str]) -> None:
         """Append the rows of new words to the table, and their spelling."""
@@ -163,6 +163,7 @@ class WordClassifier(PairClassifier):
         own = replace(self.settings, dim=settings.dim)
         if isinstance(settings, WordClassifierSettings):
             own = replace(own, word_length=settings.word_length)
+            settings = replace(settings, spacing=own.spacing)
         if settings != own or settings.dim < self.settings.dim:
             return super().widened(settings, share)
         wider = WordClassifier(own)
@@ -170,14 +171,23 @@ class WordClassifier(PairClassifier):
         return wider
 
     def features(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
-        """Features of words ``(u, WORD_FEATURES)`` of a side, 0 or 1, with their rarity.
+        """Features of words of a side, 0 or 1, with their rarity, ``(u, settings.word_features)``.
 
-        The rarity of an unknown word is 1, unless it shares its bucket with a known one.
+        The rarity of an unknown word is 1, unless it shares its bucket with a known one. The last
+        feature, if any, is how much more frequent the word is on the other side, 0 to 1.
         """
         features: NDArray[np.float32] = spelling.features.copy()
-        times = self.counts[side].numpy()[self.buckets(spelling)].astype(np.float32)
-        features[:, RARITY] = np.maximum(0, 1 - np.log1p(times) / math.log(_COMMON))
-        return features
+        buckets = self.buckets(spelling)
+        features[:, RARITY] = own = self._rarity(side, buckets)
+        if not self.settings.spacing:
+            return features
+        foreign = np.maximum(0, own - self._rarity(1 - side, buckets))
+        return np.hstack([features, foreign[:, None]])
+
+    def _rarity(self, side: int, buckets: Indices) -> NDArray[np.float32]:
+        times = self.counts[side].numpy()[buckets].astype(np.float32)
+        rarity: NDArray[np.float32] = np.maximum(0, 1 - np.log1p(times) / math.log(_COMMON))
+        return rarity
 
     def buckets(self, spelling: Spelling) -> Indices:
         """Return the buckets of words, ``(u,)``."""

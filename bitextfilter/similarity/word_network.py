@@ -35,7 +35,7 @@ from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.models.layers import Dropout, padding_mask
 from bitextfilter.settings import setting
 from bitextfilter.similarity.pair_classifier import ClassifierSettings
-from bitextfilter.text.features import WORD_FEATURES, WORD_FLAGS, Spelling, repeats
+from bitextfilter.text.features import WORD_FEATURES, WORD_FLAGS, Flags, Spelling, repeats
 from bitextfilter.text.ragged import Ragged
 
 
@@ -64,6 +64,14 @@ class WordClassifierSettings(ClassifierSettings):
         "of a model of more than two languages: words of both sides are counted together, and those"
         " of scripts without spaces are cut into pieces",
     )
+    spacing: bool = setting(
+        False, "the network sees the spaces between words, and words of the other side's text"
+    )
+
+    @property
+    def word_features(self) -> int:
+        """Features of a word by itself."""
+        return WORD_FEATURES + self.spacing
 
 
 FAR = -1e4
@@ -196,6 +204,8 @@ class WordSentences:
     """``(n, t)``: equal for words of the same digits; 0 for none."""
     repeats: Tensor
     """``(n, t, 2)``: 1 for words, and for pairs with the word before, that are repeated."""
+    spaced: Tensor
+    """``(n, t)``: 1 for words at the beginning or after a space."""
     vectors: Tensor
     """``(n, e)``: the sentences' vectors, of length 1."""
 
@@ -214,7 +224,7 @@ class _Read:
     kinds: Tensor
     """``(2 n, t, c)``, from 0 to 1."""
     features: Tensor
-    """``(2 n, t, WORD_FEATURES)``."""
+    """``(2 n, t, f)``."""
 
 
 class WordNetwork(nn.Module):
@@ -225,9 +235,10 @@ class WordNetwork(nn.Module):
         dim, width, kinds = settings.dim, settings.width, settings.word_kinds
         meaning, hidden = settings.meaning, settings.hidden
         self.meaning = nn.Linear(dim, meaning, bias=False)
-        self.contexts = nn.Linear(dim + WORD_FEATURES, 3 * width, bias=False)
-        self.kinds = nn.Linear(dim + WORD_FEATURES, kinds)
-        self.places = nn.Linear(4, width + kinds, bias=False)
+        features, self._spacing = settings.word_features, settings.spacing
+        self.contexts = nn.Linear(dim + features, 3 * width, bias=False)
+        self.kinds = nn.Linear(dim + features, kinds)
+        self.places = nn.Linear(4 + settings.spacing, width + kinds, bias=False)
         self.sides = nn.Parameter(torch.zeros(2, width))
         self.wider = nn.Linear(3 * width, width)
         self.kinds_in_context = nn.Linear(width, kinds, bias=False)
@@ -236,11 +247,11 @@ class WordNetwork(nn.Module):
         self.compare = nn.Linear(4 * width + kinds + _FLAGS + COVERAGE_SCALARS, width)
         self.compared = nn.Linear(width, width)
         self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
-        side = (kinds + _FLAGS + 1) * COVERAGE_FEATURES + kinds + 2 * width + 3 * WORD_FEATURES + 1
-        self.hidden = nn.Linear(2 * side + WORD_FEATURES + _SENTENCE_UNITS + 1, hidden)
+        side = (kinds + _FLAGS + 1) * COVERAGE_FEATURES + kinds + 2 * width + 3 * features + 1
+        self.hidden = nn.Linear(2 * side + features + _SENTENCE_UNITS + 1, hidden)
         self.out = nn.Linear(hidden, settings.logits)
         self.dropout = Dropout(_DROPOUT)
-        self._columns = [3 * width, meaning, kinds, WORD_FEATURES]
+        self._columns = [3 * width, meaning, kinds, features]
 
     def start_from(self, other: WordNetwork, share: float) -> None:
         """Take the weights of a network over vectors as wide as these, or narrower.
@@ -282,7 +293,7 @@ class WordNetwork(nn.Module):
         both = self._read(
             torch.cat(rows).float(),
             torch.cat([side.lengths for side in pairs]),
-            torch.cat([side.repeats for side in pairs]),
+            torch.cat([self._places(side) for side in pairs]),
         )
         sides = self._sides(both, self._covering(both, pairs)).chunk(2)
         a, b = (side.vectors for side in pairs)
@@ -293,6 +304,11 @@ class WordNetwork(nn.Module):
         seen = torch.cat(parts, dim=1)
         logits: Tensor = self.out(self.dropout(torch.relu(self.hidden(seen))))
         return logits
+
+    def _places(self, side: WordSentences) -> Tensor:
+        """Features of words in their places, ``(n, t, 2 or 3)``."""
+        spaced = [side.spaced[:, :, None]] if self._spacing else []
+        return torch.cat([side.repeats, *spaced], dim=2)
 
     def _read(self, rows: Tensor, lengths: Tensor, repeats: Tensor) -> _Read:
         """Rows of the tables, ``(2 n, t, columns)``, and so on → words in their contexts."""
@@ -361,15 +377,17 @@ class WordRows:
     """Places of each sentence's words in a table; at least one."""
     repeats: NDArray[np.float32]
     """``(sum of lengths, 2)``: see ``text.features.repeats``."""
+    spaced: NDArray[np.float32]
+    """``(sum of lengths,)``: 1 for words at the beginning or after a space."""
     spelling: Spelling
     """Of all words of the table."""
 
     @classmethod
-    def of(cls, words: Ragged, spelling: Spelling) -> WordRows:
+    def of(cls, words: Ragged, spaced: Flags, spelling: Spelling) -> WordRows:
         """Find repeated words."""
         distinct, places = np.unique(words.flat, return_inverse=True)
         again = repeats(Ragged(places, words.lengths), spelling.letters[distinct])
-        return cls(words, again, spelling)
+        return cls(words, again, spaced, spelling)
 
     def padded(self, rows: Indices, size: int, vectors: Vectors) -> WordSentences:
         """Return the sentences of these *rows*, each filled up to *size* words.
@@ -383,11 +401,14 @@ class WordRows:
         words[inside] = self.words.flat[taken]
         repeated = np.zeros((*inside.shape, 2), dtype=np.float32)
         repeated[inside] = self.repeats[taken]
+        spaced = np.zeros(inside.shape, dtype=np.float32)
+        spaced[inside] = self.spaced[taken]
         return WordSentences(
             words=torch.from_numpy(words),
             lengths=torch.from_numpy(lengths.astype(np.float32)),
             letters=torch.from_numpy(self.spelling.letters[words]),
             figures=torch.from_numpy(self.spelling.figures[words] * inside),
             repeats=torch.from_numpy(repeated),
+            spaced=torch.from_numpy(spaced),
             vectors=torch.from_numpy(vectors),
         )

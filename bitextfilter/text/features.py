@@ -16,6 +16,7 @@ from itertools import pairwise
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Vectors
 from bitextfilter.text.composition import normal_form
@@ -158,6 +159,9 @@ def _beginning(sentence: str) -> str:
     return " ".join(_NORMALISATION(sentence[:_MOST_CHARACTERS], "").split()[:MOST_WORDS])
 
 
+Flags = NDArray[np.float32]
+"""Numbers that are 0 or 1."""
+
 Cut = Callable[[str], Sequence[str]]
 """Returns the parts of a word, at least one."""
 
@@ -181,8 +185,12 @@ class WordReader:
         """The distinct words so far."""
         return self._numbers.words
 
-    def read(self, sentences: Sequence[str]) -> Ragged:
-        """Return the numbers of the words of each sentence; no more than ``MOST_WORDS``."""
+    def read(self, sentences: Sequence[str]) -> tuple[Ragged, Flags]:
+        """Return the numbers of the words of each sentence; no more than ``MOST_WORDS``.
+
+        And for each of them, 1 if it stands at the beginning of the sentence or after a space:
+        ``(sum of lengths,)``.
+        """
         rows, tokens = numbered(list(map(_beginning, sentences)))
         read = self._read
         for token in tokens:
@@ -191,7 +199,12 @@ class WordReader:
                 read[token] = [self._numbers[part] for word in words for part in self._cut(word)]
                 self.characters += len(token)
         parts = Ragged.of_lists([read[token] for token in tokens])
-        return View(rows, parts).ids().filled(0).first(MOST_WORDS)
+        begins = Ragged(np.zeros(len(parts.flat), dtype=np.float32), parts.lengths)
+        begins.flat[parts.starts[parts.lengths > 0]] = 1
+        numbers, spaced = (
+            View(rows, each).ids().filled(0).first(MOST_WORDS) for each in (parts, begins)
+        )
+        return numbers, spaced.flat
 
 
 def spellings(words: Sequence[str]) -> Spelling:

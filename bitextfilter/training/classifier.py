@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from bitextfilter.arrays import Floats, Indices, Scores
 from bitextfilter.errors import InputError
@@ -30,6 +30,7 @@ from bitextfilter.similarity.pair_classifier import (
     PairClassifier,
     build_classifier,
     expected_quality,
+    quality_logits,
 )
 from bitextfilter.similarity.separation import roc_auc
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
@@ -37,22 +38,39 @@ from bitextfilter.training.loop import Learner, Progress, Stream, learn_in_memor
 from bitextfilter.training.settings import ClassifierTraining
 
 
-def logits_loss(logits: Tensor, qualities: Tensor, smoothing: float) -> Tensor:
+def logits_loss(
+    logits: Tensor, qualities: Tensor, smoothing: float, minor_error_quality: float = 0.0
+) -> Tensor:
     """Mean cross-entropy of logits ``(n, 1 or 2)`` against smoothed labels, in nats.
 
     One logit is trained on the qualities ``(n,)`` themselves. Of two, the first is trained on all
-    pairs, with label 1 for a quality above 0; the second on those alone, with label 1 for a
-    quality of 1. Unsmoothed, their sum is the cross-entropy of three classes of pairs.
+    pairs, with label 1 for a quality above 0; the second on those alone, with 0 for
+    *minor_error_quality* or less, 1 for 1, and in proportion between. Unsmoothed and without
+    others between, their sum is the cross-entropy of three classes of pairs.
     """
     every, right = torch.ones_like(qualities), (qualities > 0).float()
     tasks = [(every, qualities)]
     if logits.shape[1] == 2:
-        tasks = [(every, right), (right, (qualities == 1).float())]
+        flawless = (qualities - minor_error_quality).clamp(min=0) / (1 - minor_error_quality)
+        tasks = [(every, right), (right, flawless)]
     loss = torch.zeros(())
     for column, (mask, labels) in zip(logits.T, tasks, strict=True):
         smooth = labels * (1 - smoothing) + smoothing / 2
         each = binary_cross_entropy_with_logits(column, smooth, reduction="none")
         loss = loss + (each * mask).mean()
+    return loss
+
+
+def comparison_loss(
+    logits: Tensor, qualities: Tensor, worse: Indices, better: Indices, training: ClassifierTraining
+) -> Tensor:
+    """Sum of the losses of pairs with a mistake beside the same ones without it, in nats.
+
+    The logistic loss of the difference between their logits ``(n,)``, less a margin that is in
+    proportion to the difference between their qualities ``(n,)``.
+    """
+    margins = (qualities[better] - qualities[worse]) * training.margin
+    loss: Tensor = softplus(margins - (logits[better] - logits[worse])).sum()
     return loss
 
 
@@ -95,22 +113,33 @@ class Metrics:
 def measure(logits: Floats, qualities: Scores, temperature: float = 1.0) -> Metrics:
     """Measure the probabilities of logits ``(n,)`` against qualities ``(n,)``, 1 for a positive.
 
-    A negative has a quality below 1/2. Raises ValueError if either class is missing.
+    A negative has a quality below 1/2; others between count for the calibration alone. Raises
+    ValueError if either class is missing.
     """
-    labels = qualities > 0.5
+    probabilities = _sigmoid(logits / temperature)
+    excess = np.abs(_excess(probabilities, qualities)).sum() / len(qualities)
+    clear = (qualities == 1) | (qualities < 0.5)
+    logits, probabilities, labels = logits[clear], probabilities[clear], qualities[clear] == 1
     if labels.all() or not labels.any():
         raise ValueError("metrics need positives and negatives")
-    probabilities = _sigmoid(logits / temperature)
-    tenths = np.minimum((probabilities * TENTHS).astype(np.int64), TENTHS - 1)
+    tenths = _tenths(probabilities)
     counts = np.stack([np.bincount(tenths[labels == kind], minlength=TENTHS) for kind in (1, 0)])
-    excess = np.bincount(tenths, weights=probabilities - qualities, minlength=TENTHS)
     return Metrics(
         accuracy=float(np.mean((probabilities > 0.5) == labels)),
         auc=roc_auc(logits[labels], logits[~labels]),
-        calibration_error=float(np.abs(excess).sum() / len(labels)),
+        calibration_error=float(excess),
         positives=tuple(counts[0].tolist()),
         negatives=tuple(counts[1].tolist()),
     )
+
+
+def _tenths(probabilities: Floats) -> Indices:
+    return np.minimum((probabilities * TENTHS).astype(np.int64), TENTHS - 1)
+
+
+def _excess(probabilities: Floats, qualities: Scores) -> Floats:
+    """Sum of probabilities less qualities, for each tenth of the probabilities, ``(TENTHS,)``."""
+    return np.bincount(_tenths(probabilities), probabilities - qualities, TENTHS).astype(np.float64)
 
 
 def fit_temperature(logits: Floats, qualities: Scores) -> float:
@@ -138,7 +167,7 @@ def _sigmoid(logits: Floats) -> Floats:
 
 
 class ClassifierLearner(Learner):
-    """A classifier that learns from every n-th pair of a mini-batch; its *others* take the rest.
+    """A classifier that learns from half of a mini-batch; its one *other* takes the rest.
 
     The parts of a mini-batch are the same for any number of threads, and so are their sums.
     """
@@ -161,23 +190,32 @@ class ClassifierLearner(Learner):
         """The mean loss of some pairs."""
         logits = self._pairs.logits(self.network, batch, self._noise)
         qualities = torch.from_numpy(self._pairs.qualities[batch])
-        return {"classification": logits_loss(logits, qualities, self.settings.label_smoothing)}
+        minor, smoothing = self.network.settings.minor_error_quality, self.settings.label_smoothing
+        losses = {"classification": logits_loss(logits, qualities, smoothing, minor)}
+        worse, better = self._pairs.comparisons(batch)
+        if len(worse):
+            each = comparison_loss(
+                quality_logits(logits, minor), qualities, worse, better, self.settings
+            )
+            losses["comparison"] = each * (self.settings.comparison_weight / len(batch))
+        return losses
 
     def gradients(self, batch: Indices) -> dict[str, float]:
         """See :meth:`Learner.gradients`: summed over the learners, in their order."""
         learners = [self, *self.others]
+        parts = self._pairs.halves(batch) if len(learners) > 1 else [batch]
 
         def compute(number: int) -> dict[str, float]:
-            part = batch[number :: len(learners)]
+            part = parts[number]
             learners[number].zero_grad()
             return learners[number].backward(part, len(part) / len(batch)) if len(part) else {}
 
         losses: Counter[str] = Counter()
-        for found in map_blocks(compute, range(len(learners)), self.threads):
+        for found in map_blocks(compute, range(len(parts)), self.threads):
             losses.update(found)
         for weights in zip(*(each.parameters() for each in learners), strict=True):
-            parts = [weight.grad for weight in weights if weight.grad is not None]
-            weights[0].grad = torch.stack(parts).sum(dim=0) if parts else None
+            given = [weight.grad for weight in weights if weight.grad is not None]
+            weights[0].grad = torch.stack(given).sum(dim=0) if given else None
         return dict(losses)
 
     def optimiser(self) -> torch.optim.Optimizer:

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -34,20 +35,45 @@ class LabelledPairs(ABC):
     """``n`` pairs in the form that one kind of classifier takes, with their quality."""
 
     qualities: NDArray[np.float32]
-    """``(n,)``: 1 for a translation, ``minor_error_quality`` for one with a minor error, 0 for
-    any other pair."""
+    """``(n,)``: 1 for a translation, less for one with mistakes, 0 for any other pair."""
+    versions: Indices | None
+    """``(n,)``: the place of the same pair without its mistake; its own, if there is none. None if
+    no pair is a version of another."""
+
+    @cached_property
+    def better(self) -> Indices:
+        """``versions``, as numbers; pairs with the same number are a group."""
+        return np.arange(len(self.qualities)) if self.versions is None else self.versions
 
     @property
     def labels(self) -> NDArray[np.bool_]:
-        """Whether each pair is a translation, ``(n,)``."""
-        return self.qualities > 0.5
+        """Whether each pair is a translation without a mistake, ``(n,)``."""
+        return np.asarray(self.qualities == 1)
 
     def prepare(self, classifier: PairClassifier) -> None:  # noqa: B027
         """Give a fresh classifier the statistics of all pairs that it keeps."""
 
     @abstractmethod
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
-        """Yield all of some rows in an order drawn by torch, at most *size* at a time."""
+        """Yield all of some rows in an order drawn by torch, about *size* at a time.
+
+        A group stays together, and its rows side by side.
+        """
+
+    def halves(self, batch: Indices) -> list[Indices]:
+        """Cut a mini-batch in two that keep groups together."""
+        groups = self.better[batch]
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        middle = int(starts[np.abs(starts - len(batch) / 2).argmin()])
+        return [batch[:middle], batch[middle:]]
+
+    def comparisons(self, batch: Indices) -> tuple[Indices, Indices]:
+        """Places in a mini-batch of pairs with a mistake, and of the same pairs without it."""
+        place = {int(row): number for number, row in enumerate(batch)}
+        better = self.better[batch]
+        found = [(n, place[g]) for n, g in enumerate(better.tolist()) if place.get(g, n) != n]
+        worse, good = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return worse, good
 
     @abstractmethod
     def logits(
@@ -63,11 +89,13 @@ class LabelledVectors(LabelledPairs):
     source: NDArray[np.float32]
     target: NDArray[np.float32]
     qualities: NDArray[np.float32]
+    versions: Indices | None = None
 
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """See ``LabelledPairs``."""
-        order = rows[torch.randperm(len(rows)).numpy()]
-        return (order[start : start + size] for start in range(0, len(order), size))
+        groups, group = np.unique(self.better[rows], return_inverse=True)
+        order = rows[np.argsort(torch.randperm(len(groups)).numpy()[group], kind="stable")]
+        return iter(_cut(order, self.better[order], size))
 
     def logits(
         self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
@@ -77,12 +105,12 @@ class LabelledVectors(LabelledPairs):
         sides = [torch.from_numpy(side[rows]) for side in (self.source, self.target)]
         if noise is not None:
             dim = classifier.settings.dim
-            most = noise.training.vector_noise / dim**0.5
+            groups = _numbered(self.better[rows])
             for number, side in enumerate(sides):
                 vectors = normalize(side[:, :dim], dim=1)
-                lengths = torch.rand(len(rows), 1, generator=noise.generator) * most
-                blur = torch.randn(vectors.shape, generator=noise.generator)
-                sides[number] = torch.hstack([vectors + blur * lengths, side[:, dim:]])
+                sides[number] = torch.hstack(
+                    [_blurred(vectors, groups, groups, noise), side[:, dim:]]
+                )
         logits: Tensor = classifier(*sides)
         return logits
 
@@ -115,14 +143,14 @@ class WordSide:
         rows = [places.setdefault(sentence, len(places)) for sentence in sentences]
         different = list(places)
         reader = WordReader(cut)
-        words = reader.read(different)
+        words, spaced = reader.read(different)
         vectors = _encoded(different, encode)
         for start in range(0, len(vectors), _WINDOW):
             part = torch.from_numpy(vectors[start : start + _WINDOW].astype(np.float32))
             vectors[start : start + _WINDOW] = normalize(part, dim=1).half().numpy()
         return cls(
             np.array(rows, dtype=np.int64),
-            WordRows.of(words, spellings(reader.words)),
+            WordRows.of(words, spaced, spellings(reader.words)),
             _encoded(reader.words, encode),
             vectors,
         )
@@ -152,6 +180,7 @@ class LabelledWords(LabelledPairs):
     source: WordSide
     target: WordSide
     qualities: NDArray[np.float32]
+    versions: Indices | None = None
 
     @property
     def lengths(self) -> Indices:
@@ -182,10 +211,12 @@ class LabelledWords(LabelledPairs):
 
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """Yield pairs of similar length together, the batches shuffled."""
-        lengths = self.lengths[rows] + torch.rand(len(rows)).numpy() * _JITTER
-        order = rows[np.argsort(lengths, kind="stable")]
-        starts = torch.randperm(-(-len(order) // size)) * size
-        return (order[start : start + size] for start in starts.tolist())
+        groups, group = np.unique(self.better[rows], return_inverse=True)
+        jitter = torch.rand(len(groups)).numpy() * _JITTER
+        lengths = _longest(self.lengths[rows], group, len(groups)) + jitter
+        order = rows[np.lexsort([group, lengths[group]])]
+        parts = _cut(order, self.better[order], size)
+        return (parts[place] for place in torch.randperm(len(parts)).tolist())
 
     def logits(
         self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
@@ -194,6 +225,7 @@ class LabelledWords(LabelledPairs):
         assert isinstance(classifier, WordClassifier)
         size = int(self.lengths[rows].max())
         tables, pairs = [], []
+        groups = _numbered(self.better[rows])
         for number, side in enumerate((self.source, self.target)):
             sentences = side.sentences(rows, size)
             places = sentences.words.flatten()
@@ -201,8 +233,9 @@ class LabelledWords(LabelledPairs):
             spelling = side.words.spelling.take(places.numpy())
             features = torch.from_numpy(classifier.features(number, spelling))
             if noise is not None:
-                vectors = _hidden(vectors, size, noise)
-                blurred = _blurred(sentences.vectors, noise)
+                same = groups[:, None] * (int(places.max()) + 1) + sentences.words
+                vectors = _hidden(vectors, groups, _numbered(same.flatten().numpy()), noise)
+                blurred = _blurred(sentences.vectors, groups, groups, noise)
                 sentences = replace(sentences, vectors=normalize(blurred, dim=1))
             tables.append(classifier.table(vectors, features) * (places > 0)[:, None])
             words = torch.arange(len(places)).view(-1, size)
@@ -211,20 +244,45 @@ class LabelledWords(LabelledPairs):
         return logits
 
 
-def _hidden(vectors: Tensor, size: int, noise: Noise) -> Tensor:
-    """Add noise to the word vectors ``(n size, dim)`` of n sentences, and hide some words."""
-    noisy = _blurred(vectors.view(-1, size, vectors.shape[1]), noise).flatten(0, 1)
-    drawn = torch.rand(len(noisy), 1, generator=noise.generator)
+def _numbered(values: NDArray[np.integer]) -> Tensor:
+    """Number the distinct values from 0 on, and return the number of each."""
+    return torch.from_numpy(np.unique(values, return_inverse=True)[1])
+
+
+def _longest(lengths: Indices, groups: Indices, count: int) -> Indices:
+    """Return the largest of the lengths of each group."""
+    longest = np.zeros(count, dtype=lengths.dtype)
+    np.maximum.at(longest, groups, lengths)
+    return longest
+
+
+def _cut(order: Indices, groups: Indices, size: int) -> list[Indices]:
+    """Cut rows into mini-batches of *size* or a little less, between groups."""
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    wanted = np.arange(size, len(order), size)
+    places = starts[np.searchsorted(starts, wanted, side="right") - 1]
+    return [part for part in np.split(order, np.unique(places)) if len(part)]
+
+
+def _hidden(vectors: Tensor, groups: Tensor, words: Tensor, noise: Noise) -> Tensor:
+    """Add noise to the word vectors ``(n size, dim)`` of n sentences, and hide some words.
+
+    ``groups (n,)``; ``words (n size,)``: equal for the same word of a group. Its noise is the same
+    wherever it stands, so that two versions of a pair differ by the mistake alone.
+    """
+    noisy = _blurred(vectors, groups.repeat_interleave(len(vectors) // len(groups)), words, noise)
+    drawn = torch.rand(int(words.max()) + 1, 1, generator=noise.generator)[words]
     return noisy * (drawn >= noise.training.word_dropout)
 
 
-def _blurred(vectors: Tensor, noise: Noise) -> Tensor:
-    """Add Gaussian noise to vectors ``(n, ..., dim)``.
+def _blurred(vectors: Tensor, groups: Tensor, same: Tensor, noise: Noise) -> Tensor:
+    """Add Gaussian noise to vectors ``(n, dim)``.
 
-    Its expected length is a part of each vector's own, drawn for each of the n.
+    Its expected length is a part of each vector's own, drawn for each of the *groups* ``(n,)``;
+    vectors with the same number in *same* ``(n,)`` get the same noise.
     """
-    parts = torch.rand([len(vectors)] + [1] * (vectors.ndim - 1), generator=noise.generator)
+    parts = torch.rand(int(groups.max()) + 1, 1, generator=noise.generator)[groups]
     length = vectors.norm(dim=-1, keepdim=True) / math.sqrt(vectors.shape[-1])
-    blur = torch.randn(vectors.shape, generator=noise.generator)
+    blur = torch.randn(int(same.max()) + 1, vectors.shape[1], generator=noise.generator)[same]
     noisy: Tensor = vectors + blur * length * parts * noise.training.vector_noise
     return noisy

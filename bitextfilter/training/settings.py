@@ -356,6 +356,12 @@ class ClassifierTraining(LoopSettings):
     word_dropout: float = setting(
         0.1, "part of the words whose vectors are hidden in training", within=">= 0, < 1"
     )
+    comparison_weight: float = setting(
+        1.0, "of the loss that compares a pair with its better version", within=">= 0"
+    )
+    margin: float = setting(
+        2.0, "difference in logits between a pair of quality 1 and its version of 0", within=">= 0"
+    )
     held_out: float = setting(
         0.1,
         "part of the pairs that is measured on, and the part that stopping and temperature use",

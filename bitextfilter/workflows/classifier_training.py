@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,7 +193,11 @@ class ClassifierConfig(Settings):
 
     def fitting(self, examples: Examples) -> ClassifierConfig:
         """Return the same with a quality of 0, if no example has a minor error."""
-        return self if examples.nearly else replace(self, minor_error_quality=0.0)
+        return (
+            self
+            if examples.nearly or examples.contrasts
+            else replace(self, minor_error_quality=0.0)
+        )
 
 
 def choose_negatives(
@@ -236,6 +240,16 @@ def _from_corpus(
     return [pair for place, pair in enumerate(every) if place in chosen]
 
 
+class Contrast(NamedTuple):
+    """A translation with a mistake."""
+
+    pair: _Pair
+    quality: float
+    """What is left of its worth, from 0 to 1."""
+    better: _Pair
+    """The same without the mistake."""
+
+
 @dataclass(frozen=True)
 class Examples:
     """Pairs to learn from."""
@@ -245,13 +259,29 @@ class Examples:
     negatives: Sequence[_Pair]
     nearly: Sequence[_Pair] = ()
     """Translations with a minor error."""
+    contrasts: Sequence[Contrast] = ()
+    """Translations with a mistake, beside the same ones without it."""
 
     def apart(self) -> Examples:
         """Return the same without the negatives that are in another class, too."""
         right = set(self.positives)
         nearly = [pair for pair in self.nearly if pair not in right]
         known = right.union(nearly)
-        return Examples(self.positives, [p for p in self.negatives if p not in known], nearly)
+        negatives = [pair for pair in self.negatives if pair not in known]
+        contrasts = [each for each in self.contrasts if each.pair not in right]
+        return Examples(self.positives, negatives, nearly, contrasts)
+
+    def rows(self, minor: float) -> tuple[list[_Pair], NDArray[np.float32], NDArray[np.int64]]:
+        """Return all pairs, their qualities, and the place of each one's better version."""
+        positives = list(dict.fromkeys([*self.positives, *(c.better for c in self.contrasts)]))
+        pairs = [*positives, *self.negatives, *self.nearly, *(c.pair for c in self.contrasts)]
+        counts = [len(positives), len(self.negatives), len(self.nearly)]
+        qualities = np.repeat(np.array([1, 0, minor], dtype=np.float32), counts)
+        worth = np.array([each.quality for each in self.contrasts], dtype=np.float32)
+        place = {pair: number for number, pair in enumerate(positives)}
+        better = np.arange(len(pairs))
+        better[sum(counts) :] = [place[each.better] for each in self.contrasts]
+        return pairs, np.concatenate([qualities, worth]), better
 
 
 def train_on_pairs(
@@ -267,25 +297,25 @@ def train_on_pairs(
     source text are never in two parts. *report* is called after every update. The classifier of
     *start* is trained further; None for a new one. Raises SettingsError if it does not fit.
     """
-    kinds = examples.positives, examples.negatives, examples.nearly
-    rows = [pair for kind in kinds for pair in kind]
-    sources, targets = ([pair[side] for pair in rows] for side in (0, 1))
-    counts = [len(kind) for kind in kinds]
     config = config.fitting(examples)
-    qualities = np.repeat(np.array([1, 0, config.minor_error_quality], dtype=np.float32), counts)
+    rows, qualities, better = examples.rows(config.minor_error_quality)
+    sources, targets = ([pair[side] for pair in rows] for side in (0, 1))
+    groups = [sources[place] for place in better]
     sides = sources, targets
     if len(model.processor.known) > 2:
-        sides = _turned(sources, targets, config.training.seed)
+        sides = _turned(sources, targets, better, config.training.seed)
     read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
-    shape, pairs = read(model, sides, qualities, config)
+    shape, pairs = read(model, sides, qualities, better, config)
     first = shape if start is None else _widened(start, model, shape)
     with torch_threads(model.threads):
-        return train_classifier(pairs, sources, first, config.training, report)
+        return train_classifier(pairs, groups, first, config.training, report)
 
 
-def _turned(sources: list[str], targets: list[str], seed: int) -> tuple[list[str], list[str]]:
-    """Swap the sides of half of the pairs, drawn by *seed*: any language may be the source."""
-    drawn = np.random.default_rng(seed).random(len(sources)) < 0.5
+def _turned(
+    sources: list[str], targets: list[str], groups: NDArray[np.int64], seed: int
+) -> tuple[list[str], list[str]]:
+    """Swap the sides of half of the groups, drawn by *seed*: any language may be the source."""
+    drawn = (np.random.default_rng(seed).random(len(sources)) < 0.5)[groups]
     pairs = zip(sources, targets, drawn, strict=True)
     turned = [(two, one) if other else (one, two) for one, two, other in pairs]
     return [pair[0] for pair in turned], [pair[1] for pair in turned]
@@ -328,7 +358,11 @@ def _widened(start: Model, model: Model, shape: ClassifierSettings) -> PairClass
 
 
 def _by_words(
-    model: Model, sides: _Sides, qualities: NDArray[np.float32], config: ClassifierConfig
+    model: Model,
+    sides: _Sides,
+    qualities: NDArray[np.float32],
+    better: NDArray[np.int64],
+    config: ClassifierConfig,
 ) -> tuple[ClassifierSettings, LabelledPairs]:
     """Read the pairs for a classifier of words, and say which shape it has."""
     many = len(model.processor.known) > 2
@@ -337,7 +371,7 @@ def _by_words(
         WordSide.of(side, partial(model.encode, language=language), cut)
         for side, language in zip(sides, model.languages, strict=True)
     )
-    pairs = LabelledWords(source, target, qualities)
+    pairs = LabelledWords(source, target, qualities, better)
     dim, length = model.encoder.dim, pairs.word_length
     settings = WordClassifierSettings(
         dim,
@@ -346,12 +380,17 @@ def _by_words(
         hidden=config.hidden,
         minor_error_quality=config.minor_error_quality,
         multilingual=many,
+        spacing=True,
     )
     return settings, pairs
 
 
 def _by_vectors(
-    model: Model, sides: _Sides, qualities: NDArray[np.float32], config: ClassifierConfig
+    model: Model,
+    sides: _Sides,
+    qualities: NDArray[np.float32],
+    better: NDArray[np.int64],
+    config: ClassifierConfig,
 ) -> tuple[ClassifierSettings, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
     surface = SURFACE_WIDTH if config.surface else 0
@@ -366,7 +405,7 @@ def _by_vectors(
     for side, language in zip(sides, model.languages, strict=True):
         different, places = distinct(side)
         rows.append(classifier.rows(model.encode(different, language), different)[places])
-    return shape, LabelledVectors(rows[0], rows[1], qualities)
+    return shape, LabelledVectors(rows[0], rows[1], qualities, better)
 
 
 def write_model(

@@ -2,23 +2,30 @@
 
     python pairs.py MODEL OUTPUT FOREIGN FILE.tsv...
 
-Writes OUTPUT/positives.tsv: distinct pairs of 3 to 60 words a side, at most 30,000 of each FILE;
-and what is made of them: noisy versions in all the kinds of bitext-noise that the languages have
-(sentences in neither language come from FOREIGN), and hard negatives, which are sources with the
-nearest other target, and the other way. They go to OUTPUT/negatives.tsv, those with another name,
-number or negation to OUTPUT/nearly.tsv. The same MODEL and FILEs give the same pairs. Memory holds
-the text and the vectors of the positives: some 12 kB each.
+Writes OUTPUT/positives.tsv: distinct pairs of 1 to 60 words a side, at most 30,000 of each FILE;
+and what is made of them. OUTPUT/negatives.tsv has noisy versions in the kinds of crawls of
+bitext-noise (sentences in neither language come from FOREIGN), and hard negatives, which are
+sources with the nearest other target, and the other way. OUTPUT/contrasts.tsv has versions with one
+mistake: another name, number or negation, and the kinds of mistakes of bitext-noise, with the
+quality that is left and the pair without the mistake; related words and translations of words are
+the nearest by MODEL. The same MODEL and FILEs give the same pairs. Memory holds the text and the
+vectors of the positives: some 12 kB each.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS, NoiseSettings, noisy_pairs
+from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
+from bitextfilter.corpus.mistakes import MISTAKES
+from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
 from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.neighbours import matches
@@ -26,23 +33,42 @@ from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.training.data import PairFile
 
 Pair = tuple[str, str]
+Versions = list[tuple[int, int, dict[str, int]]]
+Related = dict[str, dict[str, list[str]]]
+Lexicon = dict[tuple[str, str], dict[str, list[str]]]
+
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 PAIRS_PER_FILE = 30_000
 BLOCK = 500
 """Rows in a row that are taken or left together: noise comes from neighbours, too."""
-WORDS = range(3, 61)
+WORDS = range(1, 61)
 FEW_WORDS = 6
 SHARE_OF_FEW = 0.5
 """The part of the pairs of fewer words that is taken."""
 COPY = 0.75
 """Sides that share so much of their words are no translation."""
 
+CRAWL = {**dict.fromkeys(CRAWL_NOISE, 2), "shuffled": 3, "neighbouring": 3, "extra": 3}
+FRAGMENT = {"shuffled": 2, "copied": 1, "wrong-language": 1}
+NEGATIVES = [(1, 2, FRAGMENT), (3, 60, CRAWL), (3, 60, CRAWL), (12, 60, CRAWL)]
+"""A pair is damaged once for each of these ranges of words that it is in, in one of the kinds."""
+
 FINE = {"name": 1, "negation": 1, "number": 1}
-"""Kinds that few pairs allow, and that are hard to see, with their weights. They spoil a word, not
-the pair: where a classifier can only guess, it need not put the pair among the worst."""
-EVERY = {**dict.fromkeys(NOISE_KINDS, 2), "shuffled": 3, "neighbouring": 3, "extra": 3}
-VERSIONS = [(3, EVERY), (3, EVERY), (12, EVERY), (6, FINE)]
-"""A pair is damaged once for each of these numbers of words it reaches, in one of the kinds."""
+"""Kinds that spoil a word and with it the pair."""
+FINE_QUALITY = 0.01
+COMMON = ["word-left-out", "words-left-out", "word-added", "related-word", "other-form"]
+COMMON += ["function-word", "punctuation", "letter-case"]
+SMALL = {**dict.fromkeys(MISTAKES, 2), **dict.fromkeys(COMMON, 4)}
+CONTRASTS = [(6, 60, FINE), (2, 60, SMALL), (2, 60, SMALL)]
+"""As ``NEGATIVES``, with mistakes."""
+
+RELATED, TRANSLATIONS = 6, 2
+"""Nearest words of the same language, and of the other one."""
+LIKE_WORDS = 0.35
+"""The least cosine of related words and of translations."""
+KNOWN = 4
+"""Occurrences of a word that has related ones or translations, at least."""
 
 HARD = 70_000
 HARD_WORDS = 6
@@ -79,17 +105,55 @@ def chosen(path: str) -> list[Pair]:
 
 
 def noise(
-    files: Collection[list[Pair]], languages: tuple[str, str], foreign: list[str]
-) -> Iterator[tuple[str, str, str]]:
-    """Several noisy versions of each pair, made of its neighbours in the file, and their kinds."""
-    for seed, (fewest, weights) in enumerate(VERSIONS, SEED):
-        settings = NoiseSettings(languages, foreign, (fewest, WORDS.stop - 1), PAIRS_PER_FILE)
+    files: Collection[list[Pair]], versions: Versions, material: NoiseSettings
+) -> Iterator[tuple[Pair, str, Pair]]:
+    """Noisy versions of each pair, of its neighbours in the file, their kinds, and the pair."""
+    for seed, (fewest, most, weights) in enumerate(versions, SEED):
+        settings = replace(material, words=(fewest, most))
         possible = {kind: w for kind, w in weights.items() if settings.lacks(kind) is None}
         rates = {kind: weight / sum(possible.values()) for kind, weight in possible.items()}
         for pairs in files:
-            for source, target, kind in noisy_pairs(pairs, rates, seed, settings):
+            for pair, (source, target, kind) in zip(
+                pairs, noisy_pairs(pairs, rates, seed, settings), strict=True
+            ):
                 if kind != CLEAN:
-                    yield source, target, kind
+                    yield (source, target), kind, pair
+
+
+def near_words(model: Model, pairs: Collection[Pair]) -> tuple[Related, Lexicon]:
+    """Related words of each language, and translations of words, by the model's vectors."""
+    words, vectors = [], []
+    for side, language in enumerate(model.languages):
+        counts = Counter(w for pair in pairs for w in _LETTERS.findall(pair[side].lower()))
+        known = [word for word, count in counts.items() if count >= KNOWN and len(word) > 1]
+        words.append(known)
+        vectors.append(unit_rows(model.encode(known, language)))
+
+    def nearest(side: int, other: int, most: int) -> dict[str, list[str]]:
+        table = {}
+        places = matches(vectors[side], vectors[other], most + 1)
+        for row, (word, near) in enumerate(zip(words[side], places, strict=True)):
+            cosines = vectors[other][near] @ vectors[side][row]
+            found = [
+                words[other][place]
+                for place, cosine in zip(near, cosines, strict=True)
+                if cosine >= LIKE_WORDS
+                and not (side == other and _same_stem(words[other][place], word))
+            ]
+            if found:
+                table[word] = found[:most]
+        return table
+
+    one, two = model.languages
+    related = {language: nearest(side, side, RELATED) for side, language in enumerate((one, two))}
+    lexicon = {(one, two): nearest(0, 1, TRANSLATIONS), (two, one): nearest(1, 0, TRANSLATIONS)}
+    return related, lexicon
+
+
+def _same_stem(one: str, other: str) -> bool:
+    """Whether two words are forms of one."""
+    length = max(3, min(len(one), len(other)) * 2 // 3)
+    return one[:length] == other[:length]
 
 
 def hard(model: Model, pairs: list[Pair]) -> Iterator[Pair]:
@@ -112,22 +176,22 @@ def hard(model: Model, pairs: list[Pair]) -> Iterator[Pair]:
                     break
 
 
-def write(path: Path, pairs: Collection[Pair]) -> None:
-    """Write pairs in an order that depends on nothing else."""
+def write(path: Path, rows: Collection[tuple[str, ...]]) -> None:
+    """Write rows in an order that depends on nothing else."""
     with open_output(path) as file:
-        file.writelines(f"{source}\t{target}\n".encode() for source, target in sorted(pairs))
+        file.writelines("\t".join(row).encode() + b"\n" for row in sorted(rows))
 
 
-def negatives(
-    noisy: Iterator[tuple[str, str, str]], positives: Collection[Pair]
-) -> tuple[set[Pair], set[Pair]]:
-    """Tell the noisy pairs that are no translations from those that are nearly."""
-    sides: tuple[set[Pair], set[Pair]] = set(), set()
-    for source, target, kind in noisy:
-        if (source, target) not in positives:
-            sides[kind in FINE].add((source, target))
-    wrong, nearly = sides
-    return wrong - nearly, nearly
+def contrasts(
+    noisy: Iterator[tuple[Pair, str, Pair]], positives: Collection[Pair]
+) -> dict[Pair, tuple[str, str, Pair]]:
+    """Pairs with a mistake: kind, quality, and the pair without it."""
+    found = {}
+    for pair, kind, better in noisy:
+        if pair not in positives:
+            quality = FINE_QUALITY if kind in FINE else MISTAKES[kind].worth
+            found[pair] = kind, f"{quality:g}", better
+    return found
 
 
 def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
@@ -137,11 +201,19 @@ def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
     positives = {pair for pairs in files for pair in pairs}
     if not positives:
         sys.exit(f"no pairs of {WORDS.start} to {WORDS.stop - 1} words a side to learn from")
-    noisy = noise(files, model.languages, list(read_lines(foreign)))
-    wrong, nearly = negatives(noisy, positives)
-    wrong.update({*hard(model, sorted(positives))} - positives - nearly)
+    related, lexicon = near_words(model, positives)
+    material = NoiseSettings(
+        model.languages,
+        list(read_lines(foreign)),
+        window=PAIRS_PER_FILE,
+        related=related,
+        lexicon=lexicon,
+    )
+    fine = contrasts(noise(files, CONTRASTS, material), positives)
+    wrong = {pair for pair, _, _ in noise(files, NEGATIVES, material)} - positives - fine.keys()
+    wrong.update({*hard(model, sorted(positives))} - positives - fine.keys())
     write(output / "positives.tsv", positives)
-    write(output / "nearly.tsv", nearly)
+    write(output / "contrasts.tsv", [(*p, k, q, *b) for p, (k, q, b) in fine.items()])
     write(output / "negatives.tsv", wrong)
 
 

@@ -77,7 +77,7 @@ SENTENCES = [
 
 
 def words(reader: WordReader, sentences: list[str]) -> list[list[str]]:
-    return [[reader.words[number] for number in row] for row in reader.read(sentences)]
+    return [[reader.words[number] for number in row] for row in reader.read(sentences)[0]]
 
 
 def test_words_are_those_of_the_normalisation() -> None:
@@ -89,15 +89,21 @@ def test_words_are_those_of_the_normalisation() -> None:
 
 def test_a_word_keeps_its_number() -> None:
     reader = WordReader()
-    first = reader.read(SENTENCES)
+    first, _ = reader.read(SENTENCES)
     known = list(reader.words)
     assert len(set(known)) == len(known)
-    again = reader.read([*SENTENCES[::-1], "new cat"])
+    again, _ = reader.read([*SENTENCES[::-1], "new cat"])
     assert reader.words[: len(known)] == known
     assert reader.words[len(known) :] == ["new"]
     for row, other in zip(first, list(again)[-2::-1], strict=True):
         assert row.tolist() == other.tolist()
-    assert reader.read([]).flat.size == 0
+    assert reader.read([])[0].flat.size == 0
+
+
+def test_words_after_a_space_are_marked() -> None:
+    rows, spaced = WordReader().read(["Tom, don't !", "", "  a", "(b) ."])
+    assert rows.lengths.tolist() == [6, 1, 1, 4]
+    assert spaced.tolist() == [1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1]
 
 
 def test_the_first_words_of_a_long_sentence_are_read() -> None:

@@ -104,7 +104,7 @@ def test_the_loss_of_both_questions_is_that_of_three_kinds_of_pairs(smoothing: f
         SentenceClassifierSettings(DIM, hidden=8, minor_error_quality=0.3)
     )
     logits = near.logits(classifier, rows)
-    loss = logits_loss(logits, torch.from_numpy(qualities[rows]), smoothing).detach()
+    loss = logits_loss(logits, torch.from_numpy(qualities[rows]), smoothing, 0.3).detach()
     total = unsmoothed = 0.0
     for (c, f), quality in zip(
         near.logits(classifier, rows).tolist(), qualities[rows], strict=True

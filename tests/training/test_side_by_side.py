@@ -43,9 +43,8 @@ def test_without_noise_they_are_those_of_the_whole(rows: int, threads: int) -> N
         learner.gradients(np.arange(rows))
     whole = classifier()
     logits = pairs.logits(whole, np.arange(rows))
-    logits_loss(
-        logits, torch.from_numpy(pairs.qualities[:rows]), training.label_smoothing
-    ).backward()
+    qualities = torch.from_numpy(pairs.qualities[:rows])
+    logits_loss(logits, qualities, training.label_smoothing, 0.1).backward()
     for found, weight in zip(gradients(learner), whole.parameters(), strict=True):
         torch.testing.assert_close(found, weight.grad)
 
