@@ -26,11 +26,17 @@ from bitextfilter.commands.frame.training import (
     TrainingOptions,
     TrainingReporter,
     training_settings,
+    weighted,
 )
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, number_of
 
 if TYPE_CHECKING:
-    from bitextfilter.workflows.classifier_training import ClassifierConfig
+    from bitextfilter.workflows.classifier_training import (
+        ClassifierConfig,
+        Contrast,
+        GradedPairs,
+    )
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,16 @@ class _Settings:
     )
     nearly: tuple[str, ...] = option(
         "--nearly FILE", "Pairs with a minor error, a separate output; repeatable.", multiple=True
+    )
+    contrasts: tuple[str, ...] = option(
+        "--contrasts FILE",
+        "Pairs with a mistake and the same without, by bitext-noise --original; repeatable.",
+        multiple=True,
+    )
+    graded: tuple[str, ...] = option(
+        "--graded FILE[@WEIGHT]",
+        "Pairs with a grade in the last column, 0 to 1, higher is better; repeatable.",
+        multiple=True,
     )
     kind: str = option(
         "--kind",
@@ -103,10 +119,10 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         raise InputError("no translations to learn from", file=settings.positives[0])
     nearly = [pair for path in settings.nearly for pair in run.pairs(path)]
     wrong = workflow.choose_negatives(model, right, _noisy_corpus(run, settings.noisy), plan)
-    examples = workflow.Examples(right, wrong, nearly).apart()
-    run.counts.update(positives=len(right), negatives=len(examples.negatives))
-    if settings.nearly:
-        run.counts["nearly"] = len(examples.nearly)
+    contrasts = [each for path in settings.contrasts for each in _contrasts(run, path)]
+    graded = [_graded(run, path) for path in settings.graded]
+    examples = workflow.Examples(right, wrong, nearly, contrasts, graded).apart()
+    run.counts.update(examples.counts())
     run.facts["seed"] = plan.training.seed
     reporter = TrainingReporter(run, "tuning loss {:.4f}")
     classifier, report = workflow.train_on_pairs(model, examples, plan, reporter, start)
@@ -115,6 +131,55 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     workflow.write_model(model, folder, classifier, record, 8 if plan.quantise else 32)
     text = json.dumps(record, indent=2) + "\n" if settings.as_json else workflow.table(report)
     output.write(text.encode())
+
+
+@dataclass(frozen=True)
+class _GradeColumns(Columns):
+    """The columns of a pair, and the last ones: a grade, perhaps before the better pair."""
+
+    option: str = "--graded"
+    better: tuple[str, ...] = ()
+
+    def wanted(self) -> tuple[WantedColumn, ...]:
+        """Return source, target, grade, and the better source and target."""
+        names = ("grade", *self.better)
+        last = (WantedColumn(name, self.option, n - len(names)) for n, name in enumerate(names))
+        return (*super().wanted(), *last)
+
+    def fault(self, row: Row) -> tuple[str, str] | None:
+        """Return the fault of a row whose grade is no number from 0 to 1."""
+        if 0 <= number_of(row.texts[2].encode()) <= 1:
+            return None
+        remedy = f"the {self.option} column counts from the end: {2 - len(row.texts)}; {REMEDY}"
+        return f"the grade {row.texts[2]!r} is no number from 0 to 1", remedy
+
+
+def _rows(run: Run, path: str, option: str, better: tuple[str, ...] = ()) -> Iterator[Row]:
+    """Read the graded rows of a file."""
+    sides = run.row_settings.columns
+    columns = _GradeColumns(sides.source, sides.target, option=option, better=better)
+    for window in run.good_windows(columns, path, columns.fault):
+        yield from window
+
+
+def _contrasts(run: Run, path: str) -> Iterator[Contrast]:
+    """Read the damaged pairs of a file, and the same without damage."""
+    from bitextfilter.workflows.classifier_training import Contrast
+
+    for row in _rows(run, path, "--contrasts", ("better source", "better target")):
+        source, target, quality, *better = row.texts
+        if [source, target] != better:
+            yield Contrast((source, target), float(quality), (better[0], better[1]))
+
+
+def _graded(run: Run, text: str) -> GradedPairs:
+    """Read pairs with grades."""
+    from bitextfilter.workflows.classifier_training import GradedPairs
+
+    path, weight = weighted(text, "--graded")
+    rows = list(_rows(run, path, "--graded"))
+    pairs = [(row.source, row.target) for row in rows]
+    return GradedPairs(pairs, [float(row.texts[2]) for row in rows], weight)
 
 
 def _noisy_corpus(
@@ -151,7 +216,8 @@ def _plan(settings: _Settings, chosen: TrainingOptions) -> ClassifierConfig:
         raise click.UsageError("say where the model goes: either -o FOLDER or --in-place")
     if settings.noisy == "-":
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
-    if [*settings.positives, *settings.nearly].count("-") > 1:
+    given = (settings.positives, settings.nearly, settings.contrasts, settings.graded)
+    if [path for paths in given for path in paths].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     _check_effects(plan, settings)
     if settings.folder is not None:
@@ -170,7 +236,7 @@ def _check_effects(plan: ClassifierConfig, settings: _Settings) -> None:
         "training.logit_bias": (plan.training.logit_bias, usual.training.logit_bias),
     }
     for name, (value, default) in weights.items():
-        if value != default and not settings.nearly:
-            raise click.UsageError(f"{name} has no effect without --nearly FILE")
+        if value != default and not (settings.nearly or settings.contrasts or settings.graded):
+            raise click.UsageError(f"{name} has no effect without --nearly FILE or --contrasts")
         if value != default and name != "minor_error_quality" and not quality:
             raise click.UsageError(f"{name} has no effect without minor_error_quality above 0")

@@ -175,7 +175,7 @@ def _from_table(
 
 
 def _other_form(pair: Pair, side: int, context: Context) -> str | None:
-    """Another form of a word: another word of the window with the same beginning."""
+    """Another form of a word: a word of other pairs that begins like it."""
     return _from_table(pair, side, context, context.vocabulary(side).forms)
 
 
@@ -268,7 +268,7 @@ def _misspelt(pair: Pair, side: int, context: Context) -> str | None:
 
 
 def _letter_case(pair: Pair, side: int, context: Context) -> str:
-    """A side in lower case, in capitals, with a small first letter, or a word in the other case."""
+    """A side in lower case or capitals, or a letter in the other case."""
     text, case = pair[side], context.chooser.randrange(6)
     if case < 2:
         return text.lower()
@@ -356,12 +356,12 @@ def _untranslated(pair: Pair, side: int, context: Context) -> str | None:
 
 
 def _remark(pair: Pair, side: int, context: Context) -> str:
-    """A remark of a language model before or after a side, or a refusal in its place."""
+    """A remark of a language model beside a side, or its refusal."""
     return remark(context.chooser, context.languages[side], pair[side])
 
 
 def _word_by_word(pair: Pair, side: int, context: Context) -> str | None:
-    """The words of the other side, each by --lexicon, in its order; others stay as they are."""
+    """The words of the other side in its order, each by --lexicon."""
     text = pair[1 - side]
     table = context.lexicon.get((context.languages[1 - side], context.languages[side]), {})
     spans = word_spans(text)

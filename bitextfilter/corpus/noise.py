@@ -93,6 +93,17 @@ def noise_settings(
     return replace(settings, foreign=sample(filter(settings.fits, foreign), window, seed))
 
 
+_FINE = ("number", "name", "negation")
+_FINE_QUALITY = 0.01
+
+
+def quality_of(label: str) -> float:
+    """Return what a label leaves of a translation's worth, from 0 (none) to 1 (``clean``)."""
+    if label in MISTAKES:
+        return MISTAKES[label].worth
+    return 1.0 if label == CLEAN else _FINE_QUALITY * (label in _FINE)
+
+
 GROUPS: dict[str, Collection[str]] = {"all": CRAWL_NOISE, "mistakes": MISTAKES}
 """Groups of kinds that get a rate together."""
 

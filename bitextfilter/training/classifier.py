@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from bitextfilter.arrays import Floats, Indices, Scores
@@ -72,6 +72,19 @@ def comparison_loss(
     margins = (qualities[better] - qualities[worse]) * training.margin
     loss: Tensor = softplus(margins - (logits[better] - logits[worse])).sum()
     return loss
+
+
+def grades_loss(logits: Tensor, grades: Tensor, scale: Tensor) -> Tensor:
+    """Sum of the cross-entropies of graded pairs, in nats.
+
+    Args:
+        logits: of the pairs' quality, ``(n,)``.
+        grades: ``(n,)``, from 0 to 1.
+        scale: two numbers that are learnt for a set of grades: the logarithm of a factor of the
+            logits, and a number added to them. So each set has its own temperature and threshold.
+    """
+    scaled = logits * scale[0].exp() + scale[1]
+    return binary_cross_entropy_with_logits(scaled, grades, reduction="sum")
 
 
 @torch.no_grad()
@@ -179,6 +192,9 @@ class ClassifierLearner(Learner):
         super().__init__()
         self.network, self.settings = network.train(), noise.training
         self._pairs, self._noise = pairs, noise
+        weights = pairs.grades.weights if pairs.grades else ()
+        self.scales = nn.Parameter(torch.zeros(len(weights), 2)) if weights else None
+        """Of the sets of grades; see :func:`grades_loss`."""
         self.others: Sequence[ClassifierLearner] = ()
         """Learners with weights in the same memory, and gradients of their own."""
         self.threads = 1
@@ -191,13 +207,24 @@ class ClassifierLearner(Learner):
         logits = self._pairs.logits(self.network, batch, self._noise)
         qualities = torch.from_numpy(self._pairs.qualities[batch])
         minor, smoothing = self.network.settings.minor_error_quality, self.settings.label_smoothing
-        losses = {"classification": logits_loss(logits, qualities, smoothing, minor)}
+        sets, losses = self._pairs.sets[batch], {}
+        classes = np.flatnonzero(sets < 0)
+        if len(classes):
+            loss = logits_loss(logits[classes], qualities[classes], smoothing, minor)
+            losses["classification"] = loss * (len(classes) / len(batch))
+        quality = quality_logits(logits, minor)
         worse, better = self._pairs.comparisons(batch)
         if len(worse):
-            each = comparison_loss(
-                quality_logits(logits, minor), qualities, worse, better, self.settings
-            )
+            each = comparison_loss(quality, qualities, worse, better, self.settings)
             losses["comparison"] = each * (self.settings.comparison_weight / len(batch))
+        if self._pairs.grades is not None and self.scales is not None:
+            grades = torch.zeros(())
+            for number, weight in enumerate(self._pairs.grades.weights):
+                rows = np.flatnonzero(sets == number)
+                grades = grades + weight * grades_loss(
+                    quality[rows], qualities[rows], self.scales[number]
+                )
+            losses["grades"] = grades / len(batch)
         return losses
 
     def gradients(self, batch: Indices) -> dict[str, float]:
@@ -229,13 +256,14 @@ def parallel_learner(
 ) -> ClassifierLearner:
     """Make a learner and one other: with more, parts would be too small to be computed faster."""
     networks = [network, copy.deepcopy(network)]
-    for own, shared in zip(networks[1].parameters(), network.parameters(), strict=True):
-        own.data = shared.data
     seeds = torch.randint(2**62, (len(networks),)).tolist()
     noises = [Noise(training, torch.Generator().manual_seed(seed)) for seed in seeds]
     learner, *learner.others = (
         ClassifierLearner(each, pairs, noise) for each, noise in zip(networks, noises, strict=True)
     )
+    for other in learner.others:
+        for own, shared in zip(other.parameters(), learner.parameters(), strict=True):
+            own.data = shared.data
     learner.threads = threads
     return learner
 
@@ -290,7 +318,8 @@ def train_classifier(
         InputError: too few pairs for each part to have both kinds.
         ModelError: the loss is not a number.
     """
-    parts = split_groups(groups, training.held_out, training.seed)
+    first, second, third = split_groups(groups, training.held_out, training.seed)
+    parts = first, second[pairs.sets[second] < 0], third[pairs.sets[third] < 0]
     _check_kinds(pairs, *parts)
     classifier, losses, epoch = fit_classifier(pairs, parts[:2], start, training, report)
     rescale_translation_logit(classifier, training.logit_scale, training.logit_bias)

@@ -31,6 +31,16 @@ class Noise:
     generator: torch.Generator
 
 
+@dataclass(frozen=True)
+class Grades:
+    """Sets of graded pairs."""
+
+    sets: Indices
+    """``(graded pairs,)``: the number of each pair's set, from 0 on."""
+    weights: tuple[float, ...]
+    """Of the loss of each set."""
+
+
 class LabelledPairs(ABC):
     """``n`` pairs in the form that one kind of classifier takes, with their quality."""
 
@@ -39,16 +49,26 @@ class LabelledPairs(ABC):
     versions: Indices | None
     """``(n,)``: the place of the same pair without its mistake; its own, if there is none. None if
     no pair is a version of another."""
+    grades: Grades | None
+    """Of the last of the pairs; None if there are no graded ones."""
 
     @cached_property
     def better(self) -> Indices:
         """``versions``, as numbers; pairs with the same number are a group."""
         return np.arange(len(self.qualities)) if self.versions is None else self.versions
 
+    @cached_property
+    def sets(self) -> Indices:
+        """``(n,)``: the number of each pair's set of grades, from 0 on; -1 for a pair in none."""
+        sets = np.full(len(self.qualities), -1)
+        if self.grades is not None:
+            sets[-len(self.grades.sets) :] = self.grades.sets
+        return sets
+
     @property
     def labels(self) -> NDArray[np.bool_]:
-        """Whether each pair is a translation without a mistake, ``(n,)``."""
-        return np.asarray(self.qualities == 1)
+        """Whether each pair is known to be a translation without a mistake, ``(n,)``."""
+        return np.asarray((self.qualities == 1) & (self.sets < 0))
 
     def prepare(self, classifier: PairClassifier) -> None:  # noqa: B027
         """Give a fresh classifier the statistics of all pairs that it keeps."""
@@ -90,6 +110,7 @@ class LabelledVectors(LabelledPairs):
     target: NDArray[np.float32]
     qualities: NDArray[np.float32]
     versions: Indices | None = None
+    grades: Grades | None = None
 
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """See ``LabelledPairs``."""
@@ -181,6 +202,7 @@ class LabelledWords(LabelledPairs):
     target: WordSide
     qualities: NDArray[np.float32]
     versions: Indices | None = None
+    grades: Grades | None = None
 
     @property
     def lengths(self) -> Indices:

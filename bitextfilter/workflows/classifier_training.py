@@ -30,6 +30,7 @@ from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
 from bitextfilter.training.labelled_pairs import (
+    Grades,
     LabelledPairs,
     LabelledVectors,
     LabelledWords,
@@ -193,11 +194,8 @@ class ClassifierConfig(Settings):
 
     def fitting(self, examples: Examples) -> ClassifierConfig:
         """Return the same with a quality of 0, if no example has a minor error."""
-        return (
-            self
-            if examples.nearly or examples.contrasts
-            else replace(self, minor_error_quality=0.0)
-        )
+        between = examples.nearly or examples.contrasts or examples.graded
+        return self if between else replace(self, minor_error_quality=0.0)
 
 
 def choose_negatives(
@@ -240,6 +238,20 @@ def _from_corpus(
     return [pair for place, pair in enumerate(every) if place in chosen]
 
 
+LabelledRows = tuple[NDArray[np.float32], NDArray[np.int64], Grades | None]
+"""Qualities, versions and grades of ``LabelledPairs``."""
+
+
+class GradedPairs(NamedTuple):
+    """Pairs with grades by one scale."""
+
+    pairs: Sequence[_Pair]
+    grades: Sequence[float]
+    """From 0 to 1, higher is better."""
+    weight: float = 1.0
+    """Of their loss."""
+
+
 class Contrast(NamedTuple):
     """A translation with a mistake."""
 
@@ -261,6 +273,8 @@ class Examples:
     """Translations with a minor error."""
     contrasts: Sequence[Contrast] = ()
     """Translations with a mistake, beside the same ones without it."""
+    graded: Sequence[GradedPairs] = ()
+    """Sets of pairs with grades of their own scales."""
 
     def apart(self) -> Examples:
         """Return the same without the negatives that are in another class, too."""
@@ -269,19 +283,36 @@ class Examples:
         known = right.union(nearly)
         negatives = [pair for pair in self.negatives if pair not in known]
         contrasts = [each for each in self.contrasts if each.pair not in right]
-        return Examples(self.positives, negatives, nearly, contrasts)
+        return Examples(self.positives, negatives, nearly, contrasts, self.graded)
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of each kind of pairs; no zeros but of the first two."""
+        graded = sum(len(each.pairs) for each in self.graded)
+        more = {"nearly": len(self.nearly), "contrasts": len(self.contrasts), "graded": graded}
+        found = {name: count for name, count in more.items() if count}
+        return {"positives": len(self.positives), "negatives": len(self.negatives), **found}
+
+    def grades(self) -> Grades | None:
+        """Return the sets of graded pairs, which are the last of the rows."""
+        sets = np.repeat(np.arange(len(self.graded)), [len(each.pairs) for each in self.graded])
+        return Grades(sets, tuple(each.weight for each in self.graded)) if len(sets) else None
 
     def rows(self, minor: float) -> tuple[list[_Pair], NDArray[np.float32], NDArray[np.int64]]:
         """Return all pairs, their qualities, and the place of each one's better version."""
+        graded = [pair for each in self.graded for pair in each.pairs]
+        grades = [grade for each in self.graded for grade in each.grades]
         positives = list(dict.fromkeys([*self.positives, *(c.better for c in self.contrasts)]))
         pairs = [*positives, *self.negatives, *self.nearly, *(c.pair for c in self.contrasts)]
+        pairs += graded
         counts = [len(positives), len(self.negatives), len(self.nearly)]
         qualities = np.repeat(np.array([1, 0, minor], dtype=np.float32), counts)
-        worth = np.array([each.quality for each in self.contrasts], dtype=np.float32)
+        worth = [each.quality for each in self.contrasts]
+        others = np.array([*worth, *grades], dtype=np.float32)
         place = {pair: number for number, pair in enumerate(positives)}
         better = np.arange(len(pairs))
-        better[sum(counts) :] = [place[each.better] for each in self.contrasts]
-        return pairs, np.concatenate([qualities, worth]), better
+        first = sum(counts)
+        better[first : first + len(worth)] = [place[each.better] for each in self.contrasts]
+        return pairs, np.concatenate([qualities, others]), better
 
 
 def train_on_pairs(
@@ -305,7 +336,7 @@ def train_on_pairs(
     if len(model.processor.known) > 2:
         sides = _turned(sources, targets, better, config.training.seed)
     read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
-    shape, pairs = read(model, sides, qualities, better, config)
+    shape, pairs = read(model, sides, (qualities, better, examples.grades()), config)
     first = shape if start is None else _widened(start, model, shape)
     with torch_threads(model.threads):
         return train_classifier(pairs, groups, first, config.training, report)
@@ -358,11 +389,7 @@ def _widened(start: Model, model: Model, shape: ClassifierSettings) -> PairClass
 
 
 def _by_words(
-    model: Model,
-    sides: _Sides,
-    qualities: NDArray[np.float32],
-    better: NDArray[np.int64],
-    config: ClassifierConfig,
+    model: Model, sides: _Sides, examples: LabelledRows, config: ClassifierConfig
 ) -> tuple[ClassifierSettings, LabelledPairs]:
     """Read the pairs for a classifier of words, and say which shape it has."""
     many = len(model.processor.known) > 2
@@ -371,7 +398,7 @@ def _by_words(
         WordSide.of(side, partial(model.encode, language=language), cut)
         for side, language in zip(sides, model.languages, strict=True)
     )
-    pairs = LabelledWords(source, target, qualities, better)
+    pairs = LabelledWords(source, target, *examples)
     dim, length = model.encoder.dim, pairs.word_length
     settings = WordClassifierSettings(
         dim,
@@ -386,11 +413,7 @@ def _by_words(
 
 
 def _by_vectors(
-    model: Model,
-    sides: _Sides,
-    qualities: NDArray[np.float32],
-    better: NDArray[np.int64],
-    config: ClassifierConfig,
+    model: Model, sides: _Sides, examples: LabelledRows, config: ClassifierConfig
 ) -> tuple[ClassifierSettings, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
     surface = SURFACE_WIDTH if config.surface else 0
@@ -405,7 +428,7 @@ def _by_vectors(
     for side, language in zip(sides, model.languages, strict=True):
         different, places = distinct(side)
         rows.append(classifier.rows(model.encode(different, language), different)[places])
-    return shape, LabelledVectors(rows[0], rows[1], qualities, better)
+    return shape, LabelledVectors(rows[0], rows[1], *examples)
 
 
 def write_model(
@@ -430,8 +453,7 @@ def described(
 ) -> dict[str, Any]:
     """Return settings, numbers of examples, and report, as JSON takes them."""
     config = config.fitting(examples)
-    pairs = {name: len(getattr(examples, name)) for name in ("positives", "negatives", "nearly")}
-    return {"settings": asdict(config), **pairs, "report": asdict(report)}
+    return {"settings": asdict(config), **examples.counts(), "report": asdict(report)}
 
 
 def table(report: ClassifierReport) -> str:
