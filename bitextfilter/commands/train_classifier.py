@@ -32,9 +32,11 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, number_of
 
 if TYPE_CHECKING:
+    from bitextfilter.scoring.model import Model
     from bitextfilter.workflows.classifier_training import (
         ClassifierConfig,
         Contrast,
+        Examples,
         GradedPairs,
     )
 
@@ -114,15 +116,9 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     start = None if settings.start is None else load(naming_pair(settings.start))
     if start is not None:
         workflow.check_start(start, model, plan.kind)
-    right = [pair for path in settings.positives for pair in run.pairs(path)]
-    if not right:
-        raise InputError("no translations to learn from", file=settings.positives[0])
-    nearly = [pair for path in settings.nearly for pair in run.pairs(path)]
-    wrong = workflow.choose_negatives(model, right, _noisy_corpus(run, settings.noisy), plan)
-    contrasts = [each for path in settings.contrasts for each in _contrasts(run, path)]
-    graded = [_graded(run, path) for path in settings.graded]
-    examples = workflow.Examples(right, wrong, nearly, contrasts, graded).apart()
-    run.counts.update(examples.counts())
+    examples = _examples(run, model, settings, plan)
+    asked = {"positives", "negatives", *(n for n in _MORE if getattr(settings, n))}
+    run.counts.update({n: count for n, count in examples.counts().items() if n in asked})
     run.facts["seed"] = plan.training.seed
     reporter = TrainingReporter(run, "tuning loss {:.4f}")
     classifier, report = workflow.train_on_pairs(model, examples, plan, reporter, start)
@@ -131,6 +127,20 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     workflow.write_model(model, folder, classifier, record, 8 if plan.quantise else 32)
     text = json.dumps(record, indent=2) + "\n" if settings.as_json else workflow.table(report)
     output.write(text.encode())
+
+
+def _examples(run: Run, model: Model, settings: _Settings, plan: ClassifierConfig) -> Examples:
+    """Read all files. Raises InputError if there are no translations."""
+    from bitextfilter.workflows.classifier_training import Examples, choose_negatives
+
+    right = [pair for path in settings.positives for pair in run.pairs(path)]
+    if not right:
+        raise InputError("no translations to learn from", file=settings.positives[0])
+    nearly = [pair for path in settings.nearly for pair in run.pairs(path)]
+    wrong = choose_negatives(model, right, _noisy_corpus(run, settings.noisy), plan)
+    contrasts = [each for path in settings.contrasts for each in _contrasts(run, path)]
+    graded = [_graded(run, path) for path in settings.graded]
+    return Examples(right, wrong, nearly, contrasts, graded).apart()
 
 
 @dataclass(frozen=True)
@@ -180,6 +190,10 @@ def _graded(run: Run, text: str) -> GradedPairs:
     rows = list(_rows(run, path, "--graded"))
     pairs = [(row.source, row.target) for row in rows]
     return GradedPairs(pairs, [float(row.texts[2]) for row in rows], weight)
+
+
+_MORE = ("nearly", "contrasts", "graded")
+"""Kinds of examples that may be given."""
 
 
 def _noisy_corpus(

@@ -6,18 +6,13 @@ classifier learns, and so the order of the kinds.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bitextfilter.corpus.boilerplate import remark
 from bitextfilter.corpus.noise_material import Context, Maker, Pair, on_one_side
-from bitextfilter.text.units import UNSPACED
-
-Span = tuple[int, int]
-"""First character of a part of a text, and the one behind it."""
+from bitextfilter.text.units import Span, word_spans
 
 _MARKS = ".,;:!?…。、，；：！？"
 _CLAUSE_END = re.compile(r"(?<=[,;:.!?–—])\s+|(?<=[、，；：。！？])")
@@ -25,19 +20,6 @@ _FEWEST = 3
 """Words of a clause, at least."""
 _LETTERS = 4
 """Letters of a word that is misspelt, or of which there are other forms, at least."""
-
-
-@functools.cache
-def _word_pattern() -> Any:
-    import regex
-
-    spaced = rf"(?:(?![{UNSPACED}])[\w\p{{M}}])+(?:['’\-](?:(?![{UNSPACED}])[\w\p{{M}}])+)*"
-    return regex.compile(rf"(?:[{UNSPACED}]\p{{M}}*){{1,2}}|{spaced}", regex.VERSION1)
-
-
-def word_spans(text: str) -> list[Span]:
-    """Return the places of words: letters and digits, with marks within; two Chinese characters."""
-    return [match.span() for match in _word_pattern().finditer(text)]
 
 
 def _cut(text: str, start: int, stop: int) -> str:

@@ -111,7 +111,7 @@ class Vocabulary:
         counts = Counter(word for text in texts for word in _WORDS.findall(text.lower()))
         short = [word for word, _ in counts.most_common() if len(word) <= _MOST_LETTERS]
         stems: dict[str, list[str]] = {}
-        for word in counts:
+        for word in (word for word in counts if len(word) >= _SHORTEST):
             stems.setdefault(word[: _stem(word)], []).append(word)
         return cls(short[:_FREQUENT], stems)
 

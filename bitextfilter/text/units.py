@@ -68,3 +68,20 @@ def joined_units(units: Sequence[str]) -> str:
     for before, unit in pairwise(units):
         joined += (" " if seam.search(f"{before[-4:]}\t{unit[:1]}") else "") + unit
     return joined
+
+
+Span = tuple[int, int]
+"""First character of a part of a text, and the one behind it."""
+
+
+@functools.cache
+def _span_pattern() -> Any:
+    import regex
+
+    spaced = rf"(?:(?![{UNSPACED}])[\w\p{{M}}])+(?:['’\-](?:(?![{UNSPACED}])[\w\p{{M}}])+)*"
+    return regex.compile(rf"(?:[{UNSPACED}]\p{{M}}*){{1,2}}|{spaced}", regex.VERSION1)
+
+
+def word_spans(text: str) -> list[Span]:
+    """Return the places of words: letters and digits, with marks within; two Chinese characters."""
+    return [match.span() for match in _span_pattern().finditer(text)]

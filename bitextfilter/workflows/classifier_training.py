@@ -286,11 +286,10 @@ class Examples:
         return Examples(self.positives, negatives, nearly, contrasts, self.graded)
 
     def counts(self) -> dict[str, int]:
-        """Return the number of each kind of pairs; no zeros but of the first two."""
+        """Return the number of each kind of pairs."""
+        names = ("positives", "negatives", "nearly", "contrasts")
         graded = sum(len(each.pairs) for each in self.graded)
-        more = {"nearly": len(self.nearly), "contrasts": len(self.contrasts), "graded": graded}
-        found = {name: count for name, count in more.items() if count}
-        return {"positives": len(self.positives), "negatives": len(self.negatives), **found}
+        return {**{name: len(getattr(self, name)) for name in names}, "graded": graded}
 
     def grades(self) -> Grades | None:
         """Return the sets of graded pairs, which are the last of the rows."""

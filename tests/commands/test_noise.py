@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 from console import ROOT
 
 from bitextfilter.commands.noise import main
+from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
+from bitextfilter.corpus.mistakes import MISTAKES
 from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS, NoiseSettings, noisy_pairs
 from bitextfilter.text.negations import REMOVABLE_NEGATIONS
 
@@ -46,7 +48,7 @@ def test_the_rows_are_those_of_the_library(foreign: Path) -> None:
     words = ("--rate", "all=0.9", "--rate", "number=0.1", "--languages", "en,de", "--seed", "7")
     rows = [line.decode().rstrip("\n").split("\t") for line in
             lines_of(*words, "--foreign", foreign)]  # fmt: skip
-    rates = {"number": 0.1} | {kind: 0.9 / 14 for kind in NOISE_KINDS if kind != "number"}
+    rates = {"number": 0.1} | {kind: 0.9 / 14 for kind in CRAWL_NOISE if kind != "number"}
     settings = NoiseSettings(("en", "de"), FOREIGN)
     assert rows == [list(row) for row in noisy_pairs(PAIRS, rates, 7, settings)]
     assert len({label for *_, label in rows}) > 8
@@ -98,7 +100,7 @@ def test_the_manifest_counts_every_kind(tmp_path: Path) -> None:
     assert result.stderr.startswith("bitext-noise: without wrong-language, which needs foreign sen")
     labels = [line.rsplit("\t", 1)[1] for line in result.stdout.splitlines()]
     told = json.loads(manifest.read_bytes())
-    kinds = [CLEAN, *NOISE_KINDS]
+    kinds = [CLEAN, *CRAWL_NOISE]
     kinds.remove("wrong-language")
     assert told["counts"] == {
         "rows": 40, "rejected": 0, **{kind: labels.count(kind) for kind in kinds}
@@ -111,6 +113,43 @@ def test_no_more_foreign_sentences_are_held_than_the_window_has(foreign: Path) -
     words = ("--rate", "wrong-language=1", "--foreign", foreign, "--window", "3")
     used = {text for line in lines_of(*words) for text in line.decode().split("\t")[:2]}
     assert len(used & set(FOREIGN)) == 3
+
+
+def test_mistakes_are_a_group_with_tables_of_words(tmp_path: Path) -> None:
+    pairs = [
+        (f"We saw {name}, and we went to the big house.", f"Wir sahen {name} und gingen ins Haus.")
+        for name in NAMES
+    ]
+    data = "".join(f"{source}\t{target}\n" for source, target in pairs).encode()
+    (tmp_path / "related.tsv").write_text("en\tbig\tsmall\nen\thouse\thut\nde\tHaus\tHütte\n")
+    (tmp_path / "lexicon.tsv").write_text("we\twir\nsaw\tsahen\nand\tund\nhouse\tHaus\nto\tzu\n")
+    words = ("--rate", "mistakes=1", "--languages", "en,de", "--original", "--seed", "3")
+    tables = ("--related", tmp_path / "related.tsv", "--lexicon", tmp_path / "lexicon.tsv")
+    rows = [line.decode().rstrip("\n").split("\t") for line in lines_of(*words, *tables, data=data)]
+    assert {row[2] for row in rows} <= {*MISTAKES} and len({row[2] for row in rows}) > 12
+    for pair, (*damaged, label, quality, source, target) in zip(pairs, rows, strict=True):
+        assert pair == (source, target) != tuple(damaged)
+        assert float(quality) == MISTAKES[label].worth
+    only = lines_of("--rate", "related-word=1", *words[2:], *tables, data=data)
+    assert all(re.search(rb"small|hut|H\xc3\xbctte", line) for line in only)
+    told = call(*words[:4], data=data).stderr
+    assert "without related-word, which needs related words (--related)" in told
+    assert "without word-by-word, which needs a dictionary (--lexicon)" in told
+
+
+def test_a_clean_row_keeps_all_its_quality() -> None:
+    words = ("--header", "--scol", "de", "--tcol", "en", "--rate", "half=0", "--original")
+    head, row = lines_of(*words, data=b"en\tde\nA B C\ta b c\n")
+    assert head == b"en\tde\tlabel\tquality\tsource\ttarget\n"
+    assert row == b"A B C\ta b c\tclean\t1\ta b c\tA B C\n"
+
+
+def test_a_table_of_words_with_too_few_columns_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "related.tsv"
+    path.write_text("en\tbig\tsmall\nen\tbig\n")
+    result = call("--rate", "related-word=1", "--languages", "en,de", "--related", path)
+    assert (result.exit_code, result.stdout) == (65, "")
+    assert f"{path}:2: expected 3 columns with text (--related)" in result.stderr
 
 
 def test_bad_rows(tmp_path: Path) -> None:
@@ -153,8 +192,8 @@ def test_what_cannot_be_done(
 
 def test_help_and_page_tell_every_kind() -> None:
     page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(NOISE_KINDS)
-    paragraph = call("--help").stdout.split("Kinds:")[1].split("A kind is drawn")[0]
+    assert re.findall(r"^\| `([a-z][a-z-]*)` \|", page, re.MULTILINE) == list(NOISE_KINDS)
+    paragraph = call("--help").stdout.split("Kinds of")[1].split("A kind is drawn")[0]
     assert re.findall(r"^ +([a-z-]+)  ", paragraph, re.MULTILINE) == list(NOISE_KINDS)
 
 

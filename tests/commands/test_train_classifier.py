@@ -260,7 +260,7 @@ def test_the_same_again_and_everything_else_kept(data: Path, tmp_path: Path) -> 
 
 def test_the_last_epoch_can_be_kept(data: Path, tmp_path: Path) -> None:
     words = (data / "noisy.tsv", "--negatives", "repaired", "--model", data / "model", "--json")
-    rate = ("--set", "training.learning_rate=0.02")
+    rate = ("--set", "training.learning_rate=0.01")
     after: dict[str, int] = {}
     for keep in ("best", "last"):
         done = train(*words, *rate, "--set", f"training.keep={keep}", "-o", tmp_path / keep)

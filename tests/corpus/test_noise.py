@@ -11,17 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus import noise
-from bitextfilter.corpus.noise import (
-    CLEAN,
-    NOISE_KINDS,
-    NoiseSettings,
-    _boilerplate_line,
-    _boilerplate_templates,
-    _PairWindow,
-    even_rates,
-    noisy_pairs,
-)
+from bitextfilter.corpus import noise_material
+from bitextfilter.corpus.boilerplate import _boilerplate_templates, boilerplate_line
+from bitextfilter.corpus.crawl_noise import CRAWL_NOISE as NOISE_KINDS
+from bitextfilter.corpus.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
+from bitextfilter.corpus.noise_material import PairWindow
 from bitextfilter.errors import SettingsError
 
 Pair = tuple[str, str]
@@ -394,7 +388,7 @@ def test_neighbours_and_others_are_those_around(lengths: list[int], reach: int) 
         places = range(max(0, place - far), min(len(pairs), place + far + 1))
         return [pairs[other] for other in places if other != place and fits[other]]
 
-    stream = _PairWindow(iter(pairs), reach, FITS)
+    stream = PairWindow(iter(pairs), reach, FITS)
     for place, pair in enumerate(stream):
         assert pair == pairs[place]
         assert stream.fits() == fits[place]
@@ -406,7 +400,7 @@ def test_neighbours_and_others_are_those_around(lengths: list[int], reach: int) 
 
 
 def test_long_text_shortens_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noise, "_MOST_TEXT", 100)
+    monkeypatch.setattr(noise_material, "_MOST_TEXT", 100)
     read = []
 
     def long() -> Iterator[Pair]:
@@ -414,7 +408,7 @@ def test_long_text_shortens_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
             read.append(number)
             yield "ab " * 40, f"{number} {number}"
 
-    stream = _PairWindow(long(), 20, bool)
+    stream = PairWindow(long(), 20, bool)
     for number, _ in enumerate(stream):
         assert len(read) == min(50, number + 3)
         near = {number + step for step in (-2, -1, 1, 2)} & set(range(50))
@@ -426,14 +420,14 @@ def test_long_text_shortens_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("language", [*_boilerplate_templates(), "xx"])
 def test_lines_differ_and_have_no_gaps(language: str) -> None:
     chooser = random.Random(1)
-    lines = [_boilerplate_line(chooser, language) for _ in range(2000)]
+    lines = [boilerplate_line(chooser, language) for _ in range(2000)]
     assert len(set(lines)) > 1000
     assert all(line.isprintable() and not set(line) & set("{}") for line in lines)
 
 
 def test_languages_differ_and_others_are_english() -> None:
     lines = {
-        language: {_boilerplate_line(random.Random(seed), language) for seed in range(200)}
+        language: {boilerplate_line(random.Random(seed), language) for seed in range(200)}
         for language in ("en", "de", "fr", "xx")
     }
     assert lines["xx"] == lines["en"]
