@@ -246,22 +246,28 @@ class LabelledWords(LabelledPairs):
         """See ``LabelledPairs``."""
         assert isinstance(classifier, WordClassifier)
         size = int(self.lengths[rows].max())
-        tables, pairs = [], []
         groups = _numbered(self.better[rows])
+        tables, pairs = [], []
         for number, side in enumerate((self.source, self.target)):
             sentences = side.sentences(rows, size)
-            places = sentences.words.flatten()
-            vectors = torch.from_numpy(side.word_vectors[places.numpy()].astype(np.float32))
-            spelling = side.words.spelling.take(places.numpy())
+            # A word is computed once for each group, with the same noise wherever it stands there:
+            # two versions of a pair differ by the mistake alone.
+            group = groups[:, None] if noise else torch.zeros(len(rows), 1, dtype=torch.int64)
+            keys, places = np.unique(
+                torch.stack([group.expand_as(sentences.words), sentences.words]).flatten(1).numpy(),
+                axis=1,
+                return_inverse=True,
+            )
+            vectors = torch.from_numpy(side.word_vectors[keys[1]].astype(np.float32))
+            spelling = side.words.spelling.take(keys[1])
             features = torch.from_numpy(classifier.features(number, spelling))
             if noise is not None:
-                same = groups[:, None] * (int(places.max()) + 1) + sentences.words
-                vectors = _hidden(vectors, groups, _numbered(same.flatten().numpy()), noise)
+                vectors = _hidden(vectors, torch.from_numpy(keys[0]), noise)
                 blurred = _blurred(sentences.vectors, groups, groups, noise)
                 sentences = replace(sentences, vectors=normalize(blurred, dim=1))
-            tables.append(classifier.table(vectors, features) * (places > 0)[:, None])
-            words = torch.arange(len(places)).view(-1, size)
-            pairs.append(replace(sentences, words=words))
+            inside = torch.from_numpy(keys[1] > 0)
+            tables.append(classifier.table(vectors, features) * inside[:, None])
+            pairs.append(replace(sentences, words=torch.from_numpy(places.reshape(-1, size))))
         logits: Tensor = classifier(tables, pairs)
         return logits
 
@@ -286,14 +292,10 @@ def _cut(order: Indices, groups: Indices, size: int) -> list[Indices]:
     return [part for part in np.split(order, np.unique(places)) if len(part)]
 
 
-def _hidden(vectors: Tensor, groups: Tensor, words: Tensor, noise: Noise) -> Tensor:
-    """Add noise to the word vectors ``(n size, dim)`` of n sentences, and hide some words.
-
-    ``groups (n,)``; ``words (n size,)``: equal for the same word of a group. Its noise is the same
-    wherever it stands, so that two versions of a pair differ by the mistake alone.
-    """
-    noisy = _blurred(vectors, groups.repeat_interleave(len(vectors) // len(groups)), words, noise)
-    drawn = torch.rand(int(words.max()) + 1, 1, generator=noise.generator)[words]
+def _hidden(vectors: Tensor, groups: Tensor, noise: Noise) -> Tensor:
+    """Add noise to word vectors ``(u, dim)`` of some *groups* ``(u,)``, and hide some words."""
+    noisy = _blurred(vectors, groups, torch.arange(len(vectors)), noise)
+    drawn = torch.rand(len(noisy), 1, generator=noise.generator)
     return noisy * (drawn >= noise.training.word_dropout)
 
 
