@@ -61,6 +61,8 @@ class ClassifierSettings(Settings):
     """Width of the encoder's vectors."""
     minor_error_quality: float
     """Quality of a pair with a minor error, below 1/2 (a translation's is 1); 0: one logit."""
+    sum_weight: float
+    """Of the sum of two logits, which is added to the logit of the expected quality."""
 
     @property
     def logits(self) -> int:
@@ -112,8 +114,32 @@ class PairClassifier(nn.Module, ABC):
 
     def scores(self, logits: Logits) -> Scores:
         """Return the scores of pairs by their logits, ``(n,)``; see ``PairScorer``."""
-        quality = expected_quality(logits, self.settings.minor_error_quality)
-        return sigmoid(quality / float(self.temperature))
+        return sigmoid(self.joined(logits) / float(self.temperature))
+
+    def joined(self, logits: Logits) -> NDArray[np.floating]:
+        """Join the logits of pairs into one each, ``(n,)``: it rises with both.
+
+        The logit of the expected quality is that of the worse of the two, nearly. The sum, times
+        ``sum_weight``, lets the better one count as well.
+        """
+        joined = expected_quality(logits, self.settings.minor_error_quality)
+        if logits.shape[1] == 1 or not self.settings.sum_weight:
+            return joined
+        both = logits[:, 0].astype(np.float64) + logits[:, 1]
+        return np.asarray(joined + self.settings.sum_weight * both)
+
+    def joined_with_gradients(self, logits: Tensor) -> Tensor:
+        """As :meth:`joined`, for training."""
+        if logits.shape[1] == 1:
+            return logits[:, 0]
+        translation, flawless = logits.T
+        least = math.log1p(-self.settings.minor_error_quality)
+        lost = least + logsigmoid(-flawless)
+        kept = least + logsigmoid(flawless)
+        if quality := self.settings.minor_error_quality:
+            kept = torch.logaddexp(torch.full_like(kept, math.log(quality)), kept)
+        both: Tensor = self.settings.sum_weight * (translation + flawless)
+        return kept - torch.logaddexp(-translation, lost) + both
 
 
 def expected_quality(logits: Logits, minor_error_quality: float) -> NDArray[np.floating]:
@@ -132,19 +158,6 @@ def expected_quality(logits: Logits, minor_error_quality: float) -> NDArray[np.f
         lost = (1 - quality) / (1 + math.exp(flawless))
         scores.append(math.log(if_right / (math.exp(-translation) + lost)))
     return np.array(scores, dtype=np.float64)
-
-
-def quality_logits(logits: Tensor, minor_error_quality: float) -> Tensor:
-    """As :func:`expected_quality`, with gradients: ``(n, 1 or 2)`` → ``(n,)``."""
-    if logits.shape[1] == 1:
-        return logits[:, 0]
-    translation, flawless = logits.T
-    good = torch.logaddexp(
-        torch.full_like(flawless, math.log(minor_error_quality)),
-        math.log1p(-minor_error_quality) + logsigmoid(flawless),
-    )
-    lost = math.log1p(-minor_error_quality) + logsigmoid(-flawless)
-    return good - torch.logaddexp(-translation, lost)
 
 
 def sigmoid(logits: NDArray[np.floating]) -> Scores:

@@ -110,6 +110,7 @@ class SentenceClassifierSettings(ClassifierSettings):
     surface: int = setting(0, "surface features appended to each vector", within=">= 0")
     layers: int = setting(2, "hidden layers", within=">= 1, <= 16")
     minor_error_quality: float = setting(0.0, "see the base class", within=">= 0, < 0.5")
+    sum_weight: float = setting(0.0, "see the base class", within=">= 0")
 
     @property
     def width(self) -> int:

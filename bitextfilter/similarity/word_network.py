@@ -59,6 +59,7 @@ class WordClassifierSettings(ClassifierSettings):
         1 << 19, "buckets of the hashes that words are counted by", within=">= 1"
     )
     minor_error_quality: float = setting(0.0, "see the base class", within=">= 0, < 0.5")
+    sum_weight: float = setting(0.0, "see the base class", within=">= 0")
     multilingual: bool = setting(
         False,
         "of a model of more than two languages: words of both sides are counted together, and those"

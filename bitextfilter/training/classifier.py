@@ -29,8 +29,6 @@ from bitextfilter.similarity.pair_classifier import (
     ClassifierSettings,
     PairClassifier,
     build_classifier,
-    expected_quality,
-    quality_logits,
 )
 from bitextfilter.similarity.separation import roc_auc
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
@@ -212,7 +210,7 @@ class ClassifierLearner(Learner):
         if len(classes):
             loss = logits_loss(logits[classes], qualities[classes], smoothing, minor)
             losses["classification"] = loss * (len(classes) / len(batch))
-        quality = quality_logits(logits, minor)
+        quality = self.network.joined_with_gradients(logits)
         worse, better = self._pairs.comparisons(batch)
         if len(worse):
             each = comparison_loss(quality, qualities, worse, better, self.settings)
@@ -387,10 +385,10 @@ def _logits(
     classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int
 ) -> NDArray[np.float64]:
     """Return the logits of the expected quality of some pairs, ``(rows,)``."""
-    quality, logits = classifier.settings.minor_error_quality, np.empty(len(rows))
+    logits = np.empty(len(rows))
     places = np.empty(len(pairs.labels), dtype=np.int64)
     places[rows] = np.arange(len(rows))
     with torch.random.fork_rng(devices=[]):
         for some in pairs.batches(rows, size):
-            logits[places[some]] = expected_quality(pairs.logits(classifier, some).numpy(), quality)
+            logits[places[some]] = classifier.joined(pairs.logits(classifier, some).numpy())
     return logits

@@ -146,6 +146,11 @@ class ClassifierConfig(Settings):
         "quality of a pair with a minor error (--nearly); a translation has 1, any other pair 0",
         within=">= 0, < 0.5",
     )
+    sum_weight: float = setting(
+        1.0,
+        "of the sum of the two outputs, where there are two: 0 lets the worse one decide alone",
+        within=">= 0",
+    )
     features: str = setting(
         "products",
         "of the vectors: both, with their difference and product; or without",
@@ -405,6 +410,7 @@ def _by_words(
         config.width,
         hidden=config.hidden,
         minor_error_quality=config.minor_error_quality,
+        sum_weight=config.sum_weight,
         multilingual=many,
         spacing=True,
     )
@@ -422,6 +428,7 @@ def _by_vectors(
         config.hidden,
         surface,
         minor_error_quality=config.minor_error_quality,
+        sum_weight=config.sum_weight,
     )
     classifier, rows = SentenceClassifier(shape), []
     for side, language in zip(sides, model.languages, strict=True):

@@ -6,9 +6,11 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+import torch
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.similarity.pair_classifier import expected_quality, sigmoid
+from bitextfilter.similarity.pair_classifier import build_classifier, expected_quality, sigmoid
+from bitextfilter.similarity.sentence_classifier import SentenceClassifierSettings
 from bitextfilter.similarity.word_network import WordClassifierSettings
 
 
@@ -39,6 +41,26 @@ def test_more_of_either_is_never_less_whatever_the_size() -> None:
             found = expected_quality(np.stack(columns, axis=1), 0.05)
             assert found.dtype == np.float64
             assert np.isfinite(found).all() and (np.diff(found) >= 0).all()
+
+
+@pytest.mark.parametrize("quality", [0.0, 0.01, 0.4])
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_the_sum_of_both_logits_counts_besides(quality: float, weight: float) -> None:
+    shape = SentenceClassifierSettings(3, hidden=4, minor_error_quality=quality, sum_weight=weight)
+    grid = [-30.0, -3.0, -0.25, 0.0, 0.5, 9.0, 30.0]
+    logits = np.array([(c, f) for c in grid for f in grid])
+    classifier = build_classifier(shape)
+    found = classifier.joined(logits)
+    np.testing.assert_allclose(
+        found, expected_quality(logits, quality) + weight * logits.sum(axis=1), rtol=1e-12
+    )
+    numbers = torch.from_numpy(logits).requires_grad_()
+    if quality:
+        same = classifier.joined_with_gradients(numbers)
+        np.testing.assert_allclose(same.detach().numpy(), found, rtol=1e-9, atol=1e-12)
+        (slopes,) = torch.autograd.grad(same.sum(), numbers)
+        assert (slopes.numpy() > -1e-9).all()
+    assert classifier.joined(logits[:, :1]).tolist() == logits[:, 0].tolist()
 
 
 @pytest.mark.parametrize("quality", [-0.1, -1e-9, 0.5, 0.6, float("nan"), "0.1", None, True])
