@@ -18,5 +18,5 @@ main = group(
     """,
     __name__,
     ("recovery", "filtering", "mining", "alignment", "sts", "paraphrase", "neighbours", "corpus",
-     "words", "downstream", "lexicon"),
+     "words", "downstream", "lexicon", "contrasts"),
 )  # fmt: skip
