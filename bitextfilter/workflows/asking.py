@@ -89,7 +89,7 @@ class KeptAnswers:
         self._size = len(whole)
         plan, *lines = whole.decode("utf-8", "replace").split("\n")
         if whole and plan != question.plan:
-            raise SettingsError(f"{path}: {plan[:200]}: delete it, or name another output")
+            raise SettingsError(f"{path} has {plan[:200]}; delete it, or name another output")
         for line in lines:
             pair, _, label = line.partition("\t")
             if question.scale.holds(label):
