@@ -85,7 +85,7 @@ def page(browser: Browser, tmp_path: Path) -> Browser:
     return browser
 
 
-UNASKED = "window.addEventListener('beforeunload', e => e.stopImmediatePropagation(), true)"
+UNASKED = "BeforeUnloadEvent.prototype.preventDefault = () => {}"
 """Leave the page without the question that Chromium asks before it leaves unsaved labels."""
 
 
@@ -226,6 +226,7 @@ def test_labels_are_kept_by_name(browser: Browser, tmp_path: Path) -> None:
 def test_nameless_labels_are_refused(browser: Browser, tmp_path: Path) -> None:
     browser.open(written(tmp_path))
     press(browser, "Enter", "Escape", "Escape")
+    browser.value("new Promise(done => setTimeout(done, 50))")
     assert browser.value("document.getElementById('start').open")
     assert not browser.value("document.getElementById('content').checkVisibility()")
 
