@@ -131,12 +131,13 @@ class Sample:
         pairs = "".join(self.places)
         return hashlib.sha256(pairs.encode()).hexdigest()[:_DIGITS]
 
-    def score_place(self, name: str) -> int:
-        """Return the place of a score column; raises InputError for one that is not there."""
-        if name in self.scores:
-            return self.scores.index(name)
+    def check_scores(self, names: Sequence[str]) -> None:
+        """Raise InputError for a score column that is not there."""
         known = f"it has {', '.join(self.scores)}" if self.scores else "it has none"
-        raise InputError(f"no score column {name!r}", file=self.name, line=1, remedy=known)
+        for name in names:
+            if name not in self.scores:
+                message = f"no score column {name!r}"
+                raise InputError(message, file=self.name, line=1, remedy=known)
 
 
 _DRAWN = "bitext-judge sample writes such a file"

@@ -66,7 +66,7 @@ def main(run: Run, settings: _Settings) -> None:
 
     Example:
 
-        bitext-judge command './ask-a-model --terse' sample.tsv -o labels.tsv
+        bitext-judge command './ask-a-model' sample.tsv -o labels.tsv
         bitext-judge command 'python judge.py' sample.tsv --scale good-bad --batch 50 -o labels.tsv
     """
     from bitextfilter.io.judgements import labels_text

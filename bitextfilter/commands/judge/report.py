@@ -99,21 +99,15 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     needs_own_file("--disagreements", apart, [*settings.labels, settings.sample])
     sample = read_sample(run, settings.sample)
     columns = settings.columns or sample.scores
-    for name in columns:
-        sample.score_place(name)
+    sample.check_scores(columns)
     judgements = read_labels(run, sample, settings.labels)
     standard = _standard(judgements, settings.good)
-    names = ", ".join(map(stream_name, settings.labels))
-    rows = judged_rows(judgements, standard, names)
+    rows = judged_rows(judgements, standard, ", ".join(map(stream_name, settings.labels)))
     wanted = YieldSettings(columns, settings.cuts, settings.precision, bootstrap)
     result = judgement_result(judgements, rows, standard, wanted)
     output.write(result.text(settings.as_json))
     if apart is not None:
-        from bitextfilter.evaluation.agreement import disagreements_table
-
-        table = disagreements_table(judgements)
-        run.output(apart).write(in_utf_8("".join("\t".join(row) + "\n" for row in table)))
-        run.counts["disagreements"] = len(table) - 1
+        _write_disagreements(run, judgements, apart)
     _report(run, settings, rows, result)
 
 
@@ -125,6 +119,14 @@ def _standard(judgements: Judgements, good: str | None) -> Standard:
         return standard_of(judgements.scale, good)
     except SettingsError as error:
         raise click.UsageError(f"--good: {error}") from error
+
+
+def _write_disagreements(run: Run, judgements: Judgements, path: str) -> None:
+    from bitextfilter.evaluation.agreement import disagreements_table
+
+    table = disagreements_table(judgements)
+    run.output(path).write(in_utf_8("".join("\t".join(row) + "\n" for row in table)))
+    run.counts["disagreements"] = len(table) - 1
 
 
 def _report(run: Run, settings: _Settings, rows: JudgedRows, result: Result) -> None:
