@@ -105,13 +105,14 @@ def stratify(
         share = float(np.mean(scores[rest, 0] < settings.cut)) if len(rest) else 0.0
         own[_first(np.abs(below - share), near, _NEAR_PART, _MOST_NEAR)] = len(names) + 1
     if apart:
-        size = (_spread(scores[rest], below), apart, _APART_PART, _MOST_APART)
-        own[_first(-size[0], *size[1:])] = len(names)
+        spread = _spread(scores[rest], below)
+        own[_first(-spread, apart, _APART_PART, _MOST_APART)] = len(names)
     of[rest] = own
-    names += [DISAGREEMENT, NEAR, *tenth_names]
+    every = [*names, DISAGREEMENT, NEAR, *tenth_names]
     even = _evenly(free - near - apart, len(tenth_names))
-    made = Stratification(names, of, [*wanted, apart, near, *even])
-    return Stratification(names, of, _filled(made.wanted, made.sizes.tolist(), settings.count))
+    made = Stratification(every, of, [*wanted, apart, near, *even])
+    filled = _filled(made.wanted, made.sizes.tolist(), settings.count, len(names))
+    return Stratification(every, of, filled)
 
 
 def _of_rules(sizes: Integers, settings: SampleSettings) -> list[int]:
@@ -157,14 +158,17 @@ def _spread(scores: Scores, below: Scores) -> Scores:
     return high - low
 
 
-def _filled(wanted: Sequence[int], sizes: Sequence[int], count: int) -> list[int]:
-    """Return *wanted*, at most the sizes; strata with rows left share those that others lack."""
+def _filled(wanted: Sequence[int], sizes: Sequence[int], count: int, rules: int) -> list[int]:
+    """Return *wanted*, at most the sizes; strata with rows left share what others lack.
+
+    The tenths come first, then the other strata, and the first strata, of *rules*, come last.
+    """
     taken = [min(pair) for pair in zip(wanted, sizes, strict=True)]
+    groups = (range(rules + 2, len(taken)), range(rules, rules + 2), range(rules))
     while (missing := min(count, sum(sizes)) - sum(taken)) > 0:
-        # The last strata, the tenths, come first: rules and pools are small on purpose.
-        spare = [place for place in range(len(taken)) if taken[place] < sizes[place]]
-        chosen = [place for place in spare if wanted[place]] or spare
-        for place, more in zip(reversed(chosen), _evenly(missing, len(chosen))[::-1], strict=True):
+        spare = ([place for place in group if taken[place] < sizes[place]] for group in groups)
+        chosen = next(filter(None, spare))
+        for place, more in zip(chosen, _evenly(missing, len(chosen)), strict=True):
             taken[place] = min(sizes[place], taken[place] + more)
     return taken
 
