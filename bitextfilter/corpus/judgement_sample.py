@@ -93,13 +93,13 @@ def stratify(
     rest = np.flatnonzero(rules == 0)
     names = [f"{RULE}{name}" for name in rule_names]
     wanted = _of_rules(np.bincount(rules, minlength=len(names) + 1)[1:], settings)
-    free = settings.count - sum(wanted)
-    near = 0 if settings.cut is None else min(free, round(settings.count * settings.near))
-    apart = 0 if scores.shape[1] < 2 else min(free - near, settings.count // _PART)
     of = (np.maximum(rules, 1) - 1).astype(np.uint16)  # of rows without a rule it is set below
     below = shares_below(scores[rest, 0])
     tenths, tenth_names = _tenths(scores[rest, 0], below, settings.cut)
     own = tenths + len(names) + 2
+    free = max(0, settings.count - sum(wanted) - len(tenth_names))  # each tenth has a row at least
+    near = 0 if settings.cut is None else min(free, round(settings.count * settings.near))
+    apart = 0 if scores.shape[1] < 2 else min(free - near, settings.count // _PART)
     if near:
         assert settings.cut is not None
         share = float(np.mean(scores[rest, 0] < settings.cut)) if len(rest) else 0.0
@@ -109,7 +109,7 @@ def stratify(
         own[_first(-spread, apart, _APART_PART, _MOST_APART)] = len(names)
     of[rest] = own
     every = [*names, DISAGREEMENT, NEAR, *tenth_names]
-    even = _evenly(free - near - apart, len(tenth_names))
+    even = _evenly(settings.count - sum(wanted) - near - apart, len(tenth_names))
     made = Stratification(every, of, [*wanted, apart, near, *even])
     filled = _filled(made.wanted, made.sizes.tolist(), settings.count, len(names))
     return Stratification(every, of, filled)

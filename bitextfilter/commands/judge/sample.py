@@ -180,5 +180,8 @@ def _report(run: Run, settings: _Settings, drawing: Drawing) -> None:
     run.note(f"{'reason':{width}}     rows  drawn")
     for name, (size, count) in drawing.strata.items():
         run.note(f"{name:{width}} {size:8d} {count:6d}")
+    for name, (size, count) in drawing.strata.items():
+        if not count:
+            run.warn(f"no row of {name} is drawn: no estimate counts its {size} rows")
     if len(drawing.lines) < settings.count:
-        run.warn(f"only {len(drawing.lines)} rows of distinct text were found")
+        run.warn(f"only {len(drawing.lines)} rows of distinct text are drawn")
