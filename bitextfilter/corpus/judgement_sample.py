@@ -120,7 +120,8 @@ def _of_rules(sizes: Integers, settings: SampleSettings) -> list[int]:
     most = settings.count // _PART
     each = min(settings.per_rule, max(1, most // max(1, len(sizes))))
     wanted = np.minimum(sizes, each)
-    return np.clip(most - (np.cumsum(wanted) - wanted), 0, wanted).tolist()
+    left: list[int] = np.clip(most - (np.cumsum(wanted) - wanted), 0, wanted).tolist()
+    return left
 
 
 def _evenly(count: int, parts: int) -> list[int]:
@@ -155,7 +156,8 @@ def _spread(scores: Scores, below: Scores) -> Scores:
         other = shares_below(scores[:, column])
         np.minimum(low, other, out=low)
         np.maximum(high, other, out=high)
-    return high - low
+    spread: Scores = high - low
+    return spread
 
 
 def _filled(wanted: Sequence[int], sizes: Sequence[int], count: int, rules: int) -> list[int]:
@@ -192,9 +194,9 @@ class Texts(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A row of the sample: its index in the corpus, its stratum, and its weight."""
+    """A row of the sample: its place in the corpus, its stratum, and its weight."""
 
-    index: int
+    place: int
     stratum: str
     weight: float
 

@@ -84,7 +84,7 @@ def draw_sample(corpus: Corpus, settings: SampleSettings) -> Drawing:
     chosen = list(chooser.choose(strata, drawn))
     drawing.strata = _counts(strata, chosen)
     order = np.random.default_rng(settings.seed).permutation(len(chosen)).tolist()
-    drawing.lines = [_line(chosen[place], content[chosen[place].index]) for place in order]
+    drawing.lines = [_line(chosen[n], content[chosen[n].place]) for n in order]
     return drawing
 
 

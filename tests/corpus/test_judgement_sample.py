@@ -111,7 +111,7 @@ def test_as_many_rows_as_there_are(n: int, columns: int, count: int, cut: float 
     drawn = draw(strata, 3)
     assert all(len(d) >= w for d, w in zip(drawn, strata.wanted, strict=True))
     chosen = list(chooser(n).choose(strata, drawn))
-    assert len({each.index for each in chosen}) == min(n, count)
+    assert len({each.place for each in chosen}) == min(n, count)
     assert sum(each.weight for each in chosen) <= n + 1e-6
 
 
@@ -128,7 +128,7 @@ def one_stratum(size: int, wanted: int) -> Stratification:
 def choose(texts: list[Texts], wanted: int) -> dict[int, float]:
     strata = one_stratum(len(texts), wanted)
     found = Chooser(dict(enumerate(texts))).choose(strata, [np.arange(len(texts))])
-    return {each.index: each.weight for each in found}
+    return {each.place: each.weight for each in found}
 
 
 def test_like_rows_are_drawn_once_and_weigh_for_all() -> None:
@@ -158,7 +158,7 @@ def test_weights_estimate_without_bias() -> None:
     for seed in range(300):
         strata = divided(scores, cut=0.5, count=60)
         chosen = list(Chooser(texts).choose(strata, draw(strata, seed)))
-        found.append(sum(each.weight * good[each.index] for each in chosen))
+        found.append(sum(each.weight * good[each.place] for each in chosen))
     error = np.std(found) / np.sqrt(len(found))
     assert abs(np.mean(found) - good.sum()) < 4 * error + 0.01 * n
 
