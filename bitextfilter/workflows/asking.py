@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.drafts import beside
-from bitextfilter.io.files import in_utf_8, locked, naming_output
+from bitextfilter.io.files import in_utf_8, locked, naming_input, naming_output
 from bitextfilter.io.judgements import Label, Sample, SampledRow, Scale
 from bitextfilter.io.programs import Program
 
@@ -71,7 +70,7 @@ def _checked(answer: bytes, row: SampledRow, question: Question) -> str:
 
 
 class KeptAnswers:
-    """The answers of an unfinished run, in ``.NAME.answers`` beside the output NAME."""
+    """The answers of an unfinished run, in ``NAME.answers`` beside the output NAME."""
 
     def __init__(self, path: Path, question: Question) -> None:
         """Read the answers kept; raises SettingsError if they are of another command or scale."""
@@ -79,12 +78,10 @@ class KeptAnswers:
         self.known: dict[str, str] = {}
         """Labels by the pair's digest."""
         self._stream: BinaryIO | None = None
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            data = b""
-        except OSError as error:
-            raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from error
+        data = b""
+        if path.exists():
+            with naming_input(path):
+                data = path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
         self._size = len(whole)
         plan, *lines = whole.decode("utf-8", "replace").split("\n")
@@ -121,7 +118,7 @@ class KeptAnswers:
 @contextmanager
 def kept_answers(output: str, question: Question) -> Iterator[KeptAnswers]:
     """Hold the answers kept beside *output*; waits for another run that has them."""
-    path = beside(Path(output).absolute(), "answers")
+    path = Path(f"{Path(output).absolute()}.answers")
     with locked(path):
         kept = KeptAnswers(path, question)
         try:

@@ -171,6 +171,9 @@ UNWRITTEN = {
 }
 """Commands without a line, and why."""
 
+NO_OUTPUTS = (".training", ".models", ".answers")
+"""The ends of names beside an output, of what a run goes on with."""
+
 NEW = {"out.index", "out.bpe"}
 """Outputs that must not exist before a run."""
 
@@ -227,7 +230,7 @@ def _make_sample(folder: Path) -> None:
     words = ["sample", "-i", folder / "scored.tsv", "--count", 40, "-o", folder / "sample.tsv"]
     done = CliRunner().invoke(command("bitext-judge"), [*map(str, words)])
     assert done.exit_code == 0, done.output
-    (folder / "judge").write_text("#!/bin/sh\nexec awk '{print NR % 2}'\n")
+    (folder / "judge").write_text("#!/bin/sh\nexec awk '{print length % 2}'\n")
     (folder / "judge").chmod(0o755)
     with open(folder / "sample.tsv", "rb") as stream:
         sample = read_sample(stream, "sample.tsv")
@@ -286,7 +289,7 @@ def outputs(found: Mapping[str, str]) -> dict[str, Content]:
         if first == "out.models" and parts:
             first += f"/{parts[0]}"
         draft = any(part.startswith(".") for part in parts)
-        if first.startswith("out") and not (draft or first.endswith((".training", ".models"))):
+        if first.startswith("out") and not (draft or first.endswith(NO_OUTPUTS)):
             whole.setdefault(first, {})[path] = digest
     return whole
 

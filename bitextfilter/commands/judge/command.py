@@ -56,7 +56,7 @@ def main(run: Run, settings: _Settings) -> None:
     other kinds are spaces, and prints one label a line, in the same order: a number from 0 to 1,
     or what --scale says. It may answer each line at once, or all at the end of its input.
 
-    With -o FILE each answer is kept at once in .FILE.answers beside it, and the same command
+    With -o FILE each answer is kept at once in FILE.answers, and the same command
     goes on after a stop. A program that prints each answer at once (flush) loses none;
     --batch bounds the loss of others. FILE is written when all rows have a label.
 

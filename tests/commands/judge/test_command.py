@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import time
@@ -41,7 +42,7 @@ def failed(done: Result, code: int, *messages: str) -> None:
 
 
 def leftovers(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
+    return sorted(path.name for path in folder.iterdir() if re.search(r"^\.|answers", path.name))
 
 
 def test_labels_of_a_program(sample: Path, tmp_path: Path) -> None:
@@ -84,8 +85,8 @@ def test_a_run_goes_on(sample: Path, tmp_path: Path) -> None:
     failed(
         done, 69, "exit code 4 after 2 of 4 rows", "its stderr ends: broken", "2 answers are kept"
     )
-    assert not out.exists() and leftovers(tmp_path) == [".labels.tsv.answers"]
-    with open(tmp_path / ".labels.tsv.answers", "ab") as stream:
+    assert not out.exists() and leftovers(tmp_path) == ["labels.tsv.answers"]
+    with open(tmp_path / "labels.tsv.answers", "ab") as stream:
         stream.write(b"0123\t0.")  # a line that was cut short
     done = call(program, sample, "-o", out)
     assert done.exit_code == 0 and "2 answers are kept from before" in done.stderr
@@ -99,7 +100,7 @@ def test_answers_of_another_command_are_not_taken(sample: Path, tmp_path: Path) 
     out = tmp_path / "labels.tsv"
     call("head -n 2 | sed 's/.*/1/'", sample, "-o", out)
     done = call("sed 's/.*/0/'", sample, "-o", out)
-    failed(done, 78, ".labels.tsv.answers has answers on 0-1 of head -n 2", "delete it")
+    failed(done, 78, "labels.tsv.answers has answers on 0-1 of head -n 2", "delete it")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_an_interrupt_keeps_the_answers(sample: Path, tmp_path: Path) -> None:
     program = f"echo $$ > {pid}; echo 0.5; sleep 100"
     words = [*heeding("bitext-judge"), "command", program, str(sample), "-o", str(out)]
     with subprocess.Popen(words, stderr=subprocess.PIPE) as run:
-        kept = tmp_path / ".labels.tsv.answers"
+        kept = tmp_path / "labels.tsv.answers"
         while not (kept.exists() and b"0.5" in kept.read_bytes()):
             time.sleep(0.01)
         run.send_signal(signal.SIGINT)
@@ -148,4 +149,4 @@ def test_an_interrupt_keeps_the_answers(sample: Path, tmp_path: Path) -> None:
         assert run.stderr is not None
         assert run.stderr.read().endswith(b"bitext-judge command: interrupted\n")
     assert not Path(f"/proc/{pid.read_text().strip()}").exists()
-    assert leftovers(tmp_path) == [".labels.tsv.answers"] and not out.exists()
+    assert leftovers(tmp_path) == ["labels.tsv.answers"] and not out.exists()
