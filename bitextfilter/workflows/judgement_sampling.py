@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, nan
 
@@ -25,15 +25,17 @@ from bitextfilter.io.rows import Row, RowParser, number_of
 _LARGEST = 3.4e38
 """The highest score: scores are kept as float32."""
 
-Windows = Callable[[], Iterable[Sequence[Row]]]
-"""Begins a pass over the good rows: their texts are source, target, and the scores."""
+Again = Callable[[Collection[int]], Iterable[Row]]
+"""Reads the rows at some lines once more."""
 
 
 @dataclass(frozen=True)
 class Corpus:
     """The rows to draw from."""
 
-    windows: Windows
+    windows: Iterable[Sequence[Row]]
+    """The good rows; their texts are source, target, and the scores."""
+    again: Again
     columns: int
     """The number of scores."""
     rejects: Sequence[str] = ()
@@ -70,7 +72,7 @@ def draw_sample(corpus: Corpus, settings: SampleSettings) -> Drawing:
     for row, usable in _rejected(corpus):
         rules.add(row, usable)
     scores = CorpusScores(corpus.columns)
-    for window in corpus.windows():
+    for window in corpus.windows:
         drawing.unscored += _add(scores, window, rules)
     own = len(scores)
     for place, rule in rules.others():
@@ -120,10 +122,9 @@ def _contents(
     wanted = {int(lines[index]): index for index in drawn if index < own}
     others = {int(lines[index]): index for index in drawn if index >= own}
     found = {}
-    for row in (row for window in corpus.windows() for row in window):
-        if row.number in wanted:
-            texts = Texts(row.source, row.target)
-            found[wanted[row.number]] = _Content(texts, row.texts[2:], row.number)
+    for row in corpus.again(wanted.keys()):
+        texts = Texts(row.source, row.target)
+        found[wanted[row.number]] = _Content(texts, row.texts[2:], row.number)
     for place, (rejected, _) in enumerate(_rejected(corpus) if others else ()):
         if place in others:
             assert corpus.parser is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +30,9 @@ from bitextfilter.io.rows import BadRow, Row, RowParser, RowReader, WantedColumn
 if TYPE_CHECKING:
     from bitextfilter.corpus.judgement_sample import SampleSettings
     from bitextfilter.workflows.judgement_sampling import Drawing
+
+
+_WINDOW = 8192
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def main(run: Run, settings: _Settings) -> None:
 
     Rows without all scores (no number, or infinite) are counted and left out. The input is read
     twice; stdin waits in a temporary file (in TMPDIR). Memory holds scores as float32: about 50
-    bytes a row with one score, and 4 for each further one; and the texts of the rows drawn.
+    bytes a row with one score, and 20 for each further one; and the texts of the rows drawn.
 
     Example:
 
@@ -124,18 +127,15 @@ def _drawn(run: Run, settings: _Settings) -> tuple[list[str], Drawing]:
     places = [first.place(each) for each in wanted]
     sides = columns.wanted()[:2]
     parser = RowParser("", sides, [first.place(side) for side in sides])
-    passes = iter([first, None])
 
-    def windows() -> Iterator[Sequence[Row]]:
-        reader = next(passes)
-        if reader is None:
-            if spool is not None:
-                spool.seek(0)
-            again = RowReader(run.input(), first.name, columns, run.row_settings.header)
-            return _windows(run, columns, again, again=True)
-        return _windows(run, columns, reader)
+    def again(numbers: Collection[int]) -> Iterator[Row]:
+        if spool is not None:
+            spool.seek(0)
+        reader = RowReader(run.input(), first.name, columns, run.row_settings.header)
+        return _rows_at(reader, numbers)
 
-    corpus = Corpus(windows, len(wanted), settings.dropped, parser, places)
+    windows = _windows(run, columns, first)
+    corpus = Corpus(windows, again, len(wanted), settings.dropped, parser, places)
     return first.score_names(settings.columns), draw_sample(corpus, settings.settings())
 
 
@@ -153,12 +153,20 @@ def _spool(run: Run) -> BinaryIO | None:
     return run.stdin
 
 
-def _windows(
-    run: Run, columns: ExtraColumns, reader: RowReader, again: bool = False
-) -> Iterator[Sequence[Row]]:
+def _rows_at(reader: RowReader, numbers: Collection[int]) -> Iterator[Row]:
+    """Yield the rows of some lines, which are good."""
+    for window in reader.lines(_WINDOW):
+        for number, raw in enumerate(window.raw, window.first):
+            if number in numbers:
+                row = reader.parser.row(number, raw)
+                assert isinstance(row, Row)
+                yield row
+
+
+def _windows(run: Run, columns: ExtraColumns, reader: RowReader) -> Iterator[Sequence[Row]]:
     """Yield the rows with two texts; the others stop the run or are rejected."""
     fault = blank(columns, "source", "target")
-    for window in run.windows(reader, again):
+    for window in run.windows(reader):
         good = []
         for row in window:
             if not isinstance(row, Row):
@@ -166,7 +174,7 @@ def _windows(
             found = fault(row)
             if found is None:
                 good.append(row)
-            elif not again:
+            else:
                 run.reject(BadRow(*row[:3], *found, reader.name))
         yield good
 
