@@ -111,7 +111,7 @@ class SampledRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sample:
+class RowSample:
     """The rows of a sample, each pair once."""
 
     name: str
@@ -148,7 +148,7 @@ def sample_header(scores: Sequence[str]) -> bytes:
     return in_utf_8("\t".join((*SIDES, *scores, *FACTS)) + "\n")
 
 
-def read_sample(stream: Iterable[bytes], name: str) -> Sample:
+def read_sample(stream: Iterable[bytes], name: str) -> RowSample:
     """Read a sample; raises InputError naming *name* and the line of the first fault."""
     records = _records(stream, name)
     _, header = next(records, (0, []))
@@ -169,7 +169,7 @@ def read_sample(stream: Iterable[bytes], name: str) -> Sample:
         rows.append(row)
     if not rows:
         raise InputError("no rows", file=name, remedy=_DRAWN)
-    return Sample(name, tuple(header[2:wide]), rows)
+    return RowSample(name, tuple(header[2:wide]), rows)
 
 
 def _sampled_row(fields: Sequence[str], name: str, line: int) -> SampledRow:
@@ -210,7 +210,7 @@ def labels_text(labels: Iterable[Label]) -> bytes:
 class Judgements:
     """The labels of a sample: at least one, all on one scale."""
 
-    sample: Sample
+    sample: RowSample
     scale: Scale
     labels: Mapping[str, Mapping[int, Label]]
     """Each annotator's labels by the place of the row in the sample."""
@@ -236,7 +236,7 @@ _SAVED = "bitext-judge page and bitext-judge command write such a file"
 class LabelReader:
     """Reads labels files of one sample, and checks that they belong to it."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: RowSample) -> None:
         """Start without labels."""
         self._sample = sample
         self._scale: Scale | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bitextfilter import __version__
-from bitextfilter.io.judgements import Judgements, Sample, SampledRow, Scale
+from bitextfilter.io.judgements import Judgements, RowSample, SampledRow, Scale
 from bitextfilter.reports.charts import xml_text
 from bitextfilter.reports.page import SideLanguages, environment, policy_of, resource
 
@@ -60,7 +60,7 @@ class JudgePage:
     It shows neither scores nor reasons, unless ``scores``.
     """
 
-    sample: Sample
+    sample: RowSample
     scale: Scale
     title: str
     annotator: str = ""
@@ -112,8 +112,12 @@ class JudgePage:
         return [row.row, row.pair, *sides, numbers if self.scores else []]
 
     def _labels(self) -> Mapping[str, list[tuple[int, str, str]]]:
-        """Return the labels of before: place, label and note, by annotator."""
-        labels = self.earlier.labels if self.earlier else {}
+        """Return the labels of before: place, label and note, by annotator.
+
+        Labels of others than the annotator, if that is known, are not on the page.
+        """
+        every = self.earlier.labels if self.earlier else {}
+        labels = {name: own for name, own in every.items() if self.annotator in ("", name)}
         return {
             name: [(place, each.label, each.note) for place, each in sorted(own.items())]
             for name, own in labels.items()

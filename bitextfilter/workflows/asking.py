@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import in_utf_8, locked, naming_input, naming_output
-from bitextfilter.io.judgements import Label, Sample, SampledRow, Scale
+from bitextfilter.io.judgements import Label, RowSample, SampledRow, Scale
 from bitextfilter.io.programs import Program
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -127,7 +127,7 @@ def kept_answers(output: str, question: Question) -> Iterator[KeptAnswers]:
             kept.close()
 
 
-def labels_by(question: Question, sample: Sample, known: dict[str, str]) -> list[Label]:
+def labels_by(question: Question, sample: RowSample, known: dict[str, str]) -> list[Label]:
     """Return the labels of a sample, of which all are *known*."""
     scale, name = question.scale.name, question.annotator
     return [Label(row.row, row.pair, known[row.pair], scale, name) for row in sample.rows]

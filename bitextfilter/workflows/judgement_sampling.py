@@ -19,11 +19,14 @@ from bitextfilter.corpus.judgement_sample import (
     stratify,
 )
 from bitextfilter.corpus.rejected_rows import RejectedRow, RuleTable, rejected_rows
+from bitextfilter.errors import InputError
 from bitextfilter.io.files import in_utf_8, open_input
 from bitextfilter.io.rows import Row, RowParser, number_of
 
 _LARGEST = 3.4e38
 """The highest score: scores are kept as float32."""
+
+_MOST_RULES = 1000
 
 Again = Callable[[Collection[int]], Iterable[Row]]
 """Reads the rows at some lines once more."""
@@ -71,6 +74,10 @@ def draw_sample(corpus: Corpus, settings: SampleSettings) -> Drawing:
     drawing, rules = Drawing(), RuleTable()
     for row, usable in _rejected(corpus):
         rules.add(row, usable)
+        if len(rules.names) > _MOST_RULES:
+            message = f"more than {_MOST_RULES} rules, such as {', '.join(rules.names[:3])}"
+            remedy = "the second column of a rejects file has the rules"
+            raise InputError(message, file=", ".join(corpus.rejects), remedy=remedy)
     scores = CorpusScores(corpus.columns)
     for window in corpus.windows:
         drawing.unscored += _add(scores, window, rules)

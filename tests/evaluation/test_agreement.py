@@ -21,7 +21,7 @@ from bitextfilter.io.judgements import (
     Judgements,
     Label,
     LabelReader,
-    Sample,
+    RowSample,
     SampledRow,
     labels_text,
 )
@@ -93,7 +93,7 @@ def test_alpha_of_published_data() -> None:
 def judged(scale: str, *columns: list[str]) -> Judgements:
     """Labels of annotators a, b, ...; an empty one is none."""
     rows = [SampledRow(f"s{n}", f"t{n}", (), n + 1, "x", 1.0) for n in range(len(columns[0]))]
-    reader = LabelReader(Sample("sample.tsv", (), rows))
+    reader = LabelReader(RowSample("sample.tsv", (), rows))
     labels = [
         Label(row.row, row.pair, label, scale, name)
         for name, column in zip("abc", columns, strict=False)

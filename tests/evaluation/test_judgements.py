@@ -24,7 +24,7 @@ from bitextfilter.evaluation.judgements import (
     yields,
 )
 from bitextfilter.evaluation.result import Bootstrap
-from bitextfilter.io.judgements import Judgements, Label, Sample, SampledRow, parse_scale
+from bitextfilter.io.judgements import Judgements, Label, RowSample, SampledRow, parse_scale
 
 Row = tuple[float, str, float, float]
 """Score, reason, weight, and share of good labels."""
@@ -52,7 +52,7 @@ def judgements(rows: list[Row], unlabelled: list[Row] | None = None) -> Judgemen
         for name, is_good in (("a", good > 0), ("b", good > 0.5)):
             row, word = sampled[place], "good" if is_good else "bad"
             labels[name][place] = Label(row.row, row.pair, word, "good-bad", name)
-    return Judgements(Sample("s.tsv", ("mlp",), sampled), parse_scale("good-bad"), labels)
+    return Judgements(RowSample("s.tsv", ("mlp",), sampled), parse_scale("good-bad"), labels)
 
 
 GOOD = Standard(("good",))

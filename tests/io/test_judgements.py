@@ -15,7 +15,7 @@ from bitextfilter.io.judgements import (
     Judgements,
     Label,
     LabelReader,
-    Sample,
+    RowSample,
     labels_text,
     pair_digest,
     parse_scale,
@@ -30,11 +30,11 @@ SAMPLE = (
 )
 
 
-def sample(data: bytes = SAMPLE) -> Sample:
+def sample(data: bytes = SAMPLE) -> RowSample:
     return read_sample(io.BytesIO(data), "sample.tsv")
 
 
-def labels(*files: bytes, whole: Sample | None = None) -> Judgements:
+def labels(*files: bytes, whole: RowSample | None = None) -> Judgements:
     reader = LabelReader(whole or sample())
     for number, data in enumerate(files, 1):
         reader.read(io.BytesIO(data), f"{number}.tsv")

@@ -14,7 +14,7 @@ from bitextfilter.io.judgements import (
     Judgements,
     Label,
     LabelReader,
-    Sample,
+    RowSample,
     SampledRow,
     labels_text,
     parse_scale,
@@ -44,16 +44,16 @@ PAIRS = [
 KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Enter": 13, "Escape": 27}
 
 
-def sample(pairs: list[tuple[str, str]] = PAIRS) -> Sample:
+def sample(pairs: list[tuple[str, str]] = PAIRS) -> RowSample:
     rows = [
         SampledRow(*pair, (number / 10, float("nan")), 7 * number, "near-cut", 2.0)
         for number, pair in enumerate(pairs, 1)
     ]
-    return Sample("sample.tsv", ("mlp", "cosine"), rows)
+    return RowSample("sample.tsv", ("mlp", "cosine"), rows)
 
 
 def written(
-    folder: Path, whole: Sample | None = None, scale: str = "good-bad", **more: object
+    folder: Path, whole: RowSample | None = None, scale: str = "good-bad", **more: object
 ) -> str:
     path = folder / "page.html"
     page = JudgePage(whole or sample(), parse_scale(scale), "sample.tsv", **more)  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def saved(page: Browser, folder: Path) -> str:
     return text
 
 
-def read(text: str, whole: Sample | None = None) -> Judgements:
+def read(text: str, whole: RowSample | None = None) -> Judgements:
     reader = LabelReader(whole or sample())
     reader.read(io.BytesIO(text.encode()), "labels.tsv")
     return reader.judgements("labels.tsv")

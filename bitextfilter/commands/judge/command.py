@@ -20,7 +20,7 @@ from bitextfilter.commands.judge.options import read_sample, scale_option
 from bitextfilter.errors import InputError, WorkerError
 
 if TYPE_CHECKING:
-    from bitextfilter.io.judgements import Sample, Scale
+    from bitextfilter.io.judgements import RowSample, Scale
     from bitextfilter.workflows.asking import Question
 
 
@@ -84,7 +84,7 @@ def main(run: Run, settings: _Settings) -> None:
     output.write(labels_text(labels_by(question, sample, known)))
 
 
-def _answers(run: Run, question: Question, sample: Sample, target: str) -> dict[str, str]:
+def _answers(run: Run, question: Question, sample: RowSample, target: str) -> dict[str, str]:
     """Ask for the labels that are not kept yet; return all, by the pair's digest."""
     from bitextfilter.io.judgements import SampledRow
     from bitextfilter.workflows.asking import ask, kept_answers

@@ -14,7 +14,7 @@ from bitextfilter.io.files import stream_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bitextfilter.io.judgements import Judgements, Sample, Scale
+    from bitextfilter.io.judgements import Judgements, RowSample, Scale
 
 
 def _scale(value: str) -> Scale:
@@ -37,7 +37,7 @@ def scale_option(default: str) -> Any:
     )
 
 
-def read_sample(run: Run, path: str) -> Sample:
+def read_sample(run: Run, path: str) -> RowSample:
     """Read the sample in a file."""
     from bitextfilter.io import judgements
 
@@ -46,7 +46,7 @@ def read_sample(run: Run, path: str) -> Sample:
     return sample
 
 
-def read_labels(run: Run, sample: Sample, paths: Sequence[str]) -> Judgements:
+def read_labels(run: Run, sample: RowSample, paths: Sequence[str]) -> Judgements:
     """Read the labels of a sample in some files."""
     from bitextfilter.io.judgements import LabelReader
 

@@ -23,7 +23,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.io.judgements import Judgements, Sample, Scale
+    from bitextfilter.io.judgements import Judgements, RowSample, Scale
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def main(run: Run, settings: _Settings) -> None:
     output.write(page.html())
 
 
-def _earlier(run: Run, settings: _Settings, sample: Sample) -> Judgements | None:
+def _earlier(run: Run, settings: _Settings, sample: RowSample) -> Judgements | None:
     """Read the labels of --labels, which are on the scale of the page."""
     if settings.labels is None:
         return None
@@ -93,5 +93,10 @@ def _earlier(run: Run, settings: _Settings, sample: Sample) -> Judgements | None
         message = f"its scale is {found.scale.name}, that of the page {settings.scale.name}"
         file = stream_name(settings.labels)
         raise InputError(message, file=file, remedy=f"--scale {found.scale.name}")
+    name = " ".join(settings.annotator.split())
+    if name and name not in found.labels:
+        message = f"no labels by {name}"
+        file, known = stream_name(settings.labels), ", ".join(found.annotators)
+        raise InputError(message, file=file, remedy=f"it has those by {known}")
     run.counts["labels"] = sum(map(len, found.labels.values()))
     return found

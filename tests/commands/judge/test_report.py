@@ -179,4 +179,8 @@ def test_a_page_with_labels(sample: Path, tmp_path: Path) -> None:
     assert data["labels"] == {"anna": [[0, "bad", ""], [1, "bad", ""]]}
     done = call("page", sample, "--labels", path, "--scale", "0-100")
     assert done.exit_code == 65 and "its scale is good-bad, that of the page 0-100" in done.stderr
+    done = call("page", sample, "--labels", path, "--annotator", "ben")
+    assert (
+        done.exit_code == 65 and "anna.tsv: no labels by ben; it has those by anna" in done.stderr
+    )
     assert call("page", sample, "--labels", sample).exit_code == 2

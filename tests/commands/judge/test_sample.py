@@ -129,6 +129,9 @@ def test_rejected_rows_that_are_no_pairs(tmp_path: Path) -> None:
     rows = table(call(*OPTIONS, "--dropped", path))
     (row,) = (row for row in rows if row["reason"].startswith("rule:"))
     assert (row["reason"], row["source"], row["mlp"], row["row"]) == ("rule:length", "a", "", "3")
+    path.write_bytes(b"".join(b"1\trule%d\ta\tb\n" % n for n in range(1001)))
+    done = call(*OPTIONS, "--dropped", path)
+    assert done.exit_code == 65 and f"{path}: more than 1000 rules, such as rule0" in done.stderr
     path.write_bytes(b"1\t2\n")
     done = call(*OPTIONS, "--dropped", path)
     assert done.exit_code == 65 and f"{path}:1: not a rejected row" in done.stderr
