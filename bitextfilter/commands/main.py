@@ -25,6 +25,7 @@ COMMANDS = {
     "bitext-evaluate": "measure how good models, scores and cuts are",
     "bitext-filter": "keep the pairs that pass rules, with reasons for the others",
     "bitext-fix": "repair mojibake, entities and stray characters",
+    "bitext-judge": "label a few hundred rows of a corpus, and learn what a cut yields",
     "bitext-models": "list, show, inspect and verify models",
     "bitext-noise": "damage clean pairs as crawls do, with labels",
     "bitext-paraphrase": "make paraphrases, and score their quality",

@@ -137,7 +137,7 @@ def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
     filter_run = None if path is None else FilterRun(path)
     runs = [] if filter_run is None else [(filter_run.name, filter_run.manifest)]
     runs += [(Path(name).name, read_run(name)) for name in settings.manifests]
-    survey = Survey(_names(settings, reader), unit=settings.count, seed=settings.seed)
+    survey = Survey(reader.score_names(settings.columns), unit=settings.count, seed=settings.seed)
     for samples in _samples(run, reader, len(settings.columns)):
         survey.add(samples)
     return Report(
@@ -170,21 +170,6 @@ def _samples(run: Run, reader: RowReader, scores: int) -> Iterator[list[Sample]]
                     shown = ", ".join(rest[:scores])[:40]
                     run.warn(f"line 1 has no score but {shown!r}: is it a --header?")
         yield found
-
-
-def _names(settings: _Settings, reader: RowReader) -> list[str]:
-    """Return the names of the scores: those in the header, or else of their columns."""
-    header = (reader.header or b"").decode("utf-8", "replace").split("\t")
-    names = []
-    for where in settings.columns:
-        place = where if isinstance(where, str) or where < 0 else where - 1
-        if isinstance(place, str):
-            names.append(place)
-        elif reader.header is not None and -len(header) <= place < len(header):
-            names.append(header[place])
-        else:
-            names.append("score" if len(settings.columns) == 1 else f"column {where}")
-    return names
 
 
 def _write_plots(run: Run, report: Report, folder: Path) -> None:

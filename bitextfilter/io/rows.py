@@ -383,6 +383,20 @@ class RowReader:
             raise InputError(message, file=self.name, line=1)
         return names[place]
 
+    def score_names(self, columns: Sequence[int | str]) -> list[str]:
+        """Return the names of score columns: those in the header, or else of their places."""
+        header = (self.header or b"").decode("utf-8", "replace").split("\t")
+        names = []
+        for where in columns:
+            place = where if isinstance(where, str) or where < 0 else where - 1
+            if isinstance(place, str):
+                names.append(place)
+            elif self.header is not None and -len(header) <= place < len(header):
+                names.append(header[place])
+            else:
+                names.append("score" if len(columns) == 1 else f"column {where}")
+        return names
+
     def _after_bom(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the lines; set the BOM aside."""
         for first in islice(lines, 1):

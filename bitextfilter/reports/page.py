@@ -170,12 +170,12 @@ class Report:
 
     def html(self) -> bytes:
         """Return the page."""
-        style, script = _resource("report.css"), _resource("report.js")
+        style, script = resource("report.css"), resource("report.js")
         page = environment().get_template("report.html")
         text = page.render(
             report=self,
             unit=self.survey.unit,
-            policy=_policy(style, script),
+            policy=policy_of(style, script),
             style=style,
             script=script,
             version=__version__,
@@ -243,7 +243,7 @@ class Report:
 def environment() -> Environment:
     """Return the environment of the templates; all text is escaped."""
     made = Environment(
-        loader=FunctionLoader(_resource),
+        loader=FunctionLoader(resource),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -261,11 +261,13 @@ def environment() -> Environment:
     return made
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """Return the text of a file of this folder."""
     return (files("bitextfilter.reports") / name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, script: str) -> str:
+def policy_of(style: str, script: str) -> str:
+    """Return the content security policy of a page with one style and one script."""
     digests = [
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         for text in (style, script)

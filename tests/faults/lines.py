@@ -27,6 +27,7 @@ from bitextfilter.encoders.reference_classifier import (
     ReferenceSettings,
     save_reference_classifier,
 )
+from bitextfilter.io.judgements import Label, labels_text, read_sample
 from bitextfilter.models.folders import writing_folder
 
 TINY = {
@@ -95,6 +96,11 @@ LINES = {
     "dedup near": "bitext-dedup @/rows.tsv @/rows.tsv.gz -o out.tsv --match near --by source"
     " --memory 1M",
     "report": "bitext-report -i @/scored.tsv --column 3 -o out.html --manifest out.json",
+    "sample to judge": "bitext-judge sample -i @/scored.tsv --column 3 --cut 0.4 --count 40"
+    " --dropped @/dropped.tsv -o out.tsv --manifest out.json",
+    "page to judge": "bitext-judge page @/sample.tsv --annotator a -o out.html",
+    "judged by a program": "bitext-judge command @/judge @/sample.tsv -o out.tsv",
+    "yields": "bitext-judge report @/sample.tsv @/labels.tsv --disagreements out.apart -o out.tsv",
     "convert": "bitext-convert --to moses -i @/rows.tsv out.aa out.bb.gz",
     "convert to tmx": "bitext-convert --to tmx --languages aa,bb -i @/rows.tsv -o out.tmx",
     "noise": "bitext-noise --rate shuffled=0.2 -i @/rows.tsv -o out.tsv",
@@ -165,6 +171,9 @@ UNWRITTEN = {
 }
 """Commands without a line, and why."""
 
+NO_OUTPUTS = (".training", ".models", ".answers")
+"""The ends of names beside an output, of what a run goes on with."""
+
 NEW = {"out.index", "out.bpe"}
 """Outputs that must not exist before a run."""
 
@@ -204,12 +213,29 @@ def inputs() -> Path:
     for side in "ab":
         vectors = "".join(f"{side}{n} {n % 7} {n % 5} 1\n" for n in range(50))
         (folder / f"{2 * side}.vec").write_text(f"50 3\n{vectors}")
+    _make_sample(folder)
     (folder / "encoder.json").write_text(json.dumps(TINY))
     (folder / "autoencoder.json").write_text(json.dumps(TINY_AUTOENCODER))
     (folder / "translator.json").write_text(json.dumps(TINY_TRANSLATOR))
     (folder / "grid.toml").write_text(GRID)
     _make_models(folder)
     return folder
+
+
+def _make_sample(folder: Path) -> None:
+    """Rejected rows, a sample with labels, and a program that labels."""
+    rows = (folder / "rows.tsv").read_text().splitlines(keepends=True)
+    dropped = [f"{number}\tlength=1>0\t{row}" for number, row in enumerate(rows[:20], 1)]
+    (folder / "dropped.tsv").write_text("".join(dropped))
+    words = ["sample", "-i", folder / "scored.tsv", "--count", 40, "-o", folder / "sample.tsv"]
+    done = CliRunner().invoke(command("bitext-judge"), [*map(str, words)])
+    assert done.exit_code == 0, done.output
+    (folder / "judge").write_text("#!/bin/sh\nexec awk '{print length % 2}'\n")
+    (folder / "judge").chmod(0o755)
+    with open(folder / "sample.tsv", "rb") as stream:
+        sample = read_sample(stream, "sample.tsv")
+    labels = [Label(r.row, r.pair, f"{r.row % 2}", "0-1", "a") for r in sample.rows]
+    (folder / "labels.tsv").write_bytes(labels_text(labels))
 
 
 def _make_models(folder: Path) -> None:
@@ -263,7 +289,7 @@ def outputs(found: Mapping[str, str]) -> dict[str, Content]:
         if first == "out.models" and parts:
             first += f"/{parts[0]}"
         draft = any(part.startswith(".") for part in parts)
-        if first.startswith("out") and not (draft or first.endswith((".training", ".models"))):
+        if first.startswith("out") and not (draft or first.endswith(NO_OUTPUTS)):
             whole.setdefault(first, {})[path] = digest
     return whole
 

@@ -1,0 +1,23 @@
+"""``bitext-judge``: label a few hundred rows of a scored corpus, and learn what a cut yields.
+
+Each subcommand is a module of its name.
+"""
+
+from __future__ import annotations
+
+from bitextfilter.commands.frame.command import group
+
+main = group(
+    "bitext-judge",
+    """Label a few hundred rows of a scored corpus, and learn what a cut yields.
+
+    Example:
+
+        bitext-judge sample -i scored.tsv --header --column mlp --cut 0.37 -o sample.tsv
+        bitext-judge page sample.tsv -o page.html
+        bitext-judge command './ask-a-model' sample.tsv -o labels.tsv
+        bitext-judge report sample.tsv labels.tsv --cut 0.37
+    """,
+    __name__,
+    ("sample", "page", "command", "report"),
+)

@@ -1,0 +1,341 @@
+"""Files of judgements: a sample of a scored corpus, and the labels of its rows.
+
+A sample is a TSV with a header: ``source target``, a column for each score, ``row reason weight``.
+``row`` is the line of the pair in its file, ``reason`` the stratum that it was drawn from, and
+``weight`` the number of rows of the corpus that it stands for.
+
+A labels file is a TSV with the header ``row pair label scale annotator note``, one label a line.
+``pair`` is the digest of the texts (:func:`pair_digest`), by which a label finds its row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.files import BOM, in_utf_8, lines_of, without_ending
+from bitextfilter.io.rows import number_of
+
+SIDES = ("source", "target")
+FACTS = ("row", "reason", "weight")
+"""The columns of a sample before and after the scores."""
+
+LABEL_COLUMNS = ("row", "pair", "label", "scale", "annotator", "note")
+
+RULE = "rule:"
+"""The start of the reason of rows that a rule drops."""
+
+_DIGITS = 16
+"""Hexadecimal digits of a pair's digest."""
+
+
+def pair_digest(source: str, target: str) -> str:
+    """Return the digest of a pair: 16 hexadecimal digits of the SHA-256 of both texts."""
+    return hashlib.sha256(in_utf_8(f"{source}\t{target}")).hexdigest()[:_DIGITS]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The labels that a row can have: words, or the numbers from ``low`` to ``high``."""
+
+    name: str
+    """As on the command line: ``good-bad``, ``0-100`` or ``labels=V,F,A``."""
+    words: tuple[str, ...] = ()
+    """The labels, the best first; none for numbers."""
+    low: float = 0.0
+    high: float = 1.0
+
+    def holds(self, label: str) -> bool:
+        """Return whether *label* is on the scale."""
+        if self.words:
+            return label in self.words
+        return self.low <= number_of(label.encode()) <= self.high
+
+    @property
+    def labels(self) -> str:
+        """The labels, for messages."""
+        if self.words:
+            return f"one of {', '.join(self.words)}"
+        return f"a number from {self.low:g} to {self.high:g}"
+
+    def fault(self, label: str) -> str:
+        """Return the message for a label that is not on the scale."""
+        return f"the label {label!r} is not {self.labels}"
+
+
+_RANGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)-([0-9]+(?:\.[0-9]+)?)")
+_WORD = re.compile(r"[^\s,=]+")
+
+
+def parse_scale(name: str) -> Scale:
+    """Return the scale called *name*; raises SettingsError."""
+    if name == "good-bad":
+        return Scale(name, ("good", "bad"))
+    if found := _RANGE.fullmatch(name):
+        low, high = float(found[1]), float(found[2])
+        if low < high:
+            return Scale(name, (), low, high)
+        raise SettingsError(f"scale {name}: {found[1]} is not below {found[2]}")
+    words = tuple(name.removeprefix("labels=").split(","))
+    if name.startswith("labels=") and all(map(_WORD.fullmatch, words)) and len(words) > 1:
+        if len(set(words)) == len(words):
+            return Scale(name, words)
+        raise SettingsError(f"scale {name}: a label stands twice")
+    raise SettingsError(f"scale {name!r} is not good-bad, numbers such as 0-100, or labels=A,B,C")
+
+
+class SampledRow(NamedTuple):
+    """A row of a sample."""
+
+    source: str
+    target: str
+    scores: tuple[float, ...]
+    """NaN where the row has no score."""
+    row: int
+    """The 1-based line of the pair in its file."""
+    reason: str
+    """The stratum that it was drawn from."""
+    weight: float
+    """The number of rows of the corpus that it stands for."""
+
+    @property
+    def pair(self) -> str:
+        """The digest of the pair."""
+        return pair_digest(self.source, self.target)
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """The rows of a sample, each pair once."""
+
+    name: str
+    """The name of the file in messages."""
+    scores: tuple[str, ...]
+    """The names of the score columns."""
+    rows: Sequence[SampledRow]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each pair in ``rows``, by its digest."""
+        return {row.pair: place for place, row in enumerate(self.rows)}
+
+    @property
+    def digest(self) -> str:
+        """The digest of all pairs, in order: 16 hexadecimal digits."""
+        pairs = "".join(self.places)
+        return hashlib.sha256(pairs.encode()).hexdigest()[:_DIGITS]
+
+    def check_scores(self, names: Sequence[str]) -> None:
+        """Raise InputError for a score column that is not there."""
+        known = f"it has {', '.join(self.scores)}" if self.scores else "it has none"
+        for name in names:
+            if name not in self.scores:
+                message = f"no score column {name!r}"
+                raise InputError(message, file=self.name, line=1, remedy=known)
+
+
+_DRAWN = "bitext-judge sample writes such a file"
+
+
+def sample_header(scores: Sequence[str]) -> bytes:
+    """Return the header of a sample with these score columns."""
+    return in_utf_8("\t".join((*SIDES, *scores, *FACTS)) + "\n")
+
+
+def read_sample(stream: Iterable[bytes], name: str) -> RowSample:
+    """Read a sample; raises InputError naming *name* and the line of the first fault."""
+    records = _records(stream, name)
+    _, header = next(records, (0, []))
+    wide = len(header) - len(FACTS)
+    if tuple(header[:2]) != SIDES or tuple(header[max(wide, 2) :]) != FACTS:
+        raise InputError("the header is not that of a sample", file=name, line=1, remedy=_DRAWN)
+    rows: list[SampledRow] = []
+    first: dict[str, int] = {}
+    for line, fields in records:
+        if len(fields) != len(header):
+            message = f"{len(fields)} columns, expected {len(header)} as in the header"
+            raise InputError(message, file=name, line=line, remedy=_DRAWN)
+        row = _sampled_row(fields, name, line)
+        if row.pair in first:
+            message = f"the pair of line {first[row.pair]} again"
+            raise InputError(message, file=name, line=line, remedy="keep one of both")
+        first[row.pair] = line
+        rows.append(row)
+    if not rows:
+        raise InputError("no rows", file=name, remedy=_DRAWN)
+    return RowSample(name, tuple(header[2:wide]), rows)
+
+
+def _sampled_row(fields: Sequence[str], name: str, line: int) -> SampledRow:
+    """Return the row of a line of a sample."""
+    row, reason, weight = fields[-len(FACTS) :]
+    number, mass = _line_number(row), number_of(weight.encode())
+    if not number or not 0 < mass < math.inf:
+        column, text = ("weight", weight) if number else ("row", row)
+        raise InputError(
+            f"the {column} {text!r} is no number above 0", file=name, line=line, remedy=_DRAWN
+        )
+    scores = tuple(number_of(field.encode()) for field in fields[2 : -len(FACTS)])
+    return SampledRow(fields[0], fields[1], scores, number, reason, mass)
+
+
+class Label(NamedTuple):
+    """The label that an annotator gave a row, and a note if any."""
+
+    row: int
+    pair: str
+    label: str
+    scale: str
+    annotator: str
+    note: str = ""
+
+    def line(self) -> bytes:
+        """Return the line of a labels file."""
+        return in_utf_8("\t".join(" ".join(str(field).split()) for field in self) + "\n")
+
+
+def labels_text(labels: Iterable[Label]) -> bytes:
+    """Return a labels file."""
+    header = ("\t".join(LABEL_COLUMNS) + "\n").encode()
+    return header + b"".join(label.line() for label in labels)
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """The labels of a sample: at least one, all on one scale."""
+
+    sample: RowSample
+    scale: Scale
+    labels: Mapping[str, Mapping[int, Label]]
+    """Each annotator's labels by the place of the row in the sample."""
+
+    @property
+    def annotators(self) -> list[str]:
+        """Their names, in the order of the files."""
+        return list(self.labels)
+
+    @cached_property
+    def judged(self) -> list[int]:
+        """The places of the rows with a label, ascending."""
+        return sorted({place for labels in self.labels.values() for place in labels})
+
+    def of(self, place: int) -> dict[str, Label]:
+        """Return the labels of a row by annotator."""
+        return {name: each[place] for name, each in self.labels.items() if place in each}
+
+
+_SAVED = "bitext-judge page and bitext-judge command write such a file"
+
+
+class LabelReader:
+    """Reads labels files of one sample, and checks that they belong to it."""
+
+    def __init__(self, sample: RowSample) -> None:
+        """Start without labels."""
+        self._sample = sample
+        self._scale: Scale | None = None
+        self._labels: dict[str, dict[int, Label]] = {}
+        self._origins: dict[tuple[str, int], str] = {}
+        """Where the label of a row by an annotator stands."""
+
+    def read(self, stream: Iterable[bytes], name: str) -> None:
+        """Add the labels of a file; raises InputError naming *name* and the line of a fault."""
+        records = _records(stream, name)
+        _, header = next(records, (0, []))
+        if tuple(header) != LABEL_COLUMNS:
+            message = f"the header is not {', '.join(LABEL_COLUMNS)}"
+            raise InputError(message, file=name, line=1, remedy=_SAVED)
+        for line, fields in records:
+            self._add(fields, name, line)
+
+    def judgements(self, name: str) -> Judgements:
+        """Return all labels; raises InputError for none, naming the files *name*."""
+        if self._scale is None:
+            raise InputError("no labels", file=name, remedy=_SAVED)
+        return Judgements(self._sample, self._scale, self._labels)
+
+    def _add(self, fields: Sequence[str], name: str, line: int) -> None:
+        """Add the label of a line."""
+        try:
+            label = self._parsed(fields)
+            place = self._place(label)
+            known = self._origins.get((label.annotator, place))
+            if known is not None:
+                message = f"{label.annotator} has labelled row {label.row} before ({known})"
+                raise _FaultError(message, "keep one of both lines")
+        except _FaultError as fault:
+            raise InputError(fault.message, file=name, line=line, remedy=fault.remedy) from None
+        self._origins[label.annotator, place] = f"{name}:{line}"
+        self._labels.setdefault(label.annotator, {})[place] = label
+
+    def _parsed(self, fields: Sequence[str]) -> Label:
+        """Return the label of the fields of a line, on the scale of all labels."""
+        if len(fields) != len(LABEL_COLUMNS):
+            columns = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
+            message = f"{columns}, expected {len(LABEL_COLUMNS)}"
+            raise _FaultError(message, "columns are separated by tabs")
+        row, pair, text, scale, annotator, note = fields
+        if not (number := _line_number(row)):
+            raise _FaultError(f"the row {row!r} is no line number", "copy it from the sample")
+        self._check_scale(scale)
+        assert self._scale is not None
+        if not self._scale.holds(text):
+            raise _FaultError(self._scale.fault(text), "correct it, or delete the line")
+        if not annotator.strip():
+            raise _FaultError("the annotator has no name", "write the same name in all lines")
+        return Label(number, pair, text, scale, annotator, note)
+
+    def _check_scale(self, name: str) -> None:
+        if self._scale is None:
+            try:
+                self._scale = parse_scale(name)
+            except SettingsError as error:
+                raise _FaultError(str(error), "write the scale of the other lines") from None
+        elif name != self._scale.name:
+            message = f"the scale is {name}, in labels before {self._scale.name}"
+            raise _FaultError(message, "labels of two scales cannot be joined")
+
+    def _place(self, label: Label) -> int:
+        """Return the place of the labelled row in the sample."""
+        place, sample = self._sample.places.get(label.pair), self._sample
+        if place is not None and sample.rows[place].row == label.row:
+            return place
+        if place is None and all(label.row != row.row for row in sample.rows):
+            raise _FaultError(f"row {label.row} is not in {sample.name}", _OTHER)
+        message = f"row {label.row} has another text than in {sample.name}"
+        raise _FaultError(message, _OTHER)
+
+
+_OTHER = "give the sample that was labelled"
+
+
+class _FaultError(Exception):
+    """A fault of a line, and its remedy."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message, self.remedy = message, remedy
+
+
+def _line_number(text: str) -> int:
+    """Return a line number; 0 for any other text."""
+    return int(text) if re.fullmatch("[0-9]{1,15}", text) else 0
+
+
+def _records(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the fields of each line that is not empty."""
+    for number, raw in enumerate(lines_of(stream, name), 1):
+        line = without_ending(raw.removeprefix(BOM) if number == 1 else raw)
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            message = f"not UTF-8 at byte {error.start + 1} of the line"
+            raise InputError(message, file=name, line=number, remedy="save it as UTF-8") from None
+        if text or number == 1:
+            yield number, text.split("\t")
