@@ -31,6 +31,7 @@ from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 if TYPE_CHECKING:
     from bitextfilter.scoring.score_columns import ScoreColumns, VectorColumns
     from bitextfilter.text.processor import TextProcessor
+    from bitextfilter.workflows.explanations import Explainer
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,9 @@ class _Settings:
     )
     digits: int = option("--digits", "Decimals.", DIGITS, 4)
     score_only: bool = flag("--score-only", "Write the scores without the rows.")
+    explain: bool = flag(
+        "--explain", "Append what weighs against each pair: words, negations, failed rules."
+    )
     cache: str | None = option(
         "--cache DIR", "Reuse the scores of earlier runs in this folder, and add new ones."
     )
@@ -114,6 +118,11 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
 
         TRANSLATION_MEASURES
 
+    --explain appends one more column, reasons: words without which the score by the first measure
+    is higher (source-words=7 red(+1.2): its logit by 1.2), a negation on one side alone, a
+    fragment, and rules of bitext-filter that the pair fails. It scores each pair as often as it has
+    words.
+
     A score depends on the pair and the model alone, not on --batch-size, --threads or the other
     rows. Memory is bounded by --batch-size. Only --neighbours input is different: it measures
     against the input itself, reads it twice, and keeps it and its vectors in temporary files (in
@@ -124,6 +133,7 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
 
         bitext-score < pairs.tsv > scored.tsv
         bitext-score --cache scores < pairs.tsv > scored.tsv
+        bitext-score --explain < pairs.tsv | sort -g -k 3 -t "$(printf '\\t')"
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
@@ -147,12 +157,23 @@ def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptio
         windows = _with_column_check(run, processor, windows)
     if settings.neighbours == "input" and columns.vectors is not None:
         windows = _read_twice(run, columns.vectors, rows, windows)
+    explainer = _explainer(columns) if settings.explain else None
+    names = (*columns.measures, *(["reasons"] if explainer else ()))
     if not settings.score_only:
-        output.write(rows.first_line(columns.measures))
+        output.write(rows.first_line(names))
     elif rows.header is not None and rows.starts:
-        output.write("\t".join(columns.measures).encode() + b"\n")
+        output.write("\t".join(names).encode() + b"\n")
     for window in windows:
-        output.write(_lines(window, columns, settings))
+        output.write(_lines(window, columns, settings, explainer))
+
+
+def _explainer(columns: ScoreColumns) -> Explainer:
+    """Return the explainer of the first measure of vectors; UsageError if there is none."""
+    from bitextfilter.workflows.explanations import Explainer
+
+    if columns.vectors is None:
+        raise click.UsageError("--explain is for the measures of --model")
+    return Explainer(columns.vectors.model, columns.vectors.names[0])
 
 
 def _columns(
@@ -280,17 +301,32 @@ def _read_twice(
     return run.windows(again, again=True)
 
 
-def _lines(window: list[Row | BadRow], columns: ScoreColumns, settings: _Settings) -> bytes:
+def _lines(
+    window: list[Row | BadRow],
+    columns: ScoreColumns,
+    settings: _Settings,
+    explainer: Explainer | None,
+) -> bytes:
     """Return one line for each row of a window."""
     good = [row for row in window if isinstance(row, Row)]
-    scored = columns.score([row.source for row in good], [row.target for row in good]).tolist()
-    cells = ("\t".join(_cell(value, settings.digits) for value in values) for values in scored)
+    sides = [row.source for row in good], [row.target for row in good]
+    scored = columns.score(*sides).tolist()
+    cells = iter(["\t".join(_cell(value, settings.digits) for value in row) for row in scored])
     empty = "\t" * (len(columns.measures) - 1)
+    if explainer is not None:
+        reasons = map("; ".join, explainer(*sides))
+        cells = map("\t".join, zip(cells, map(_one_line, reasons), strict=True))
+        empty += "\t"
     lines = []
     for row in window:
         line = (next(cells) if isinstance(row, Row) else empty).encode()
         lines.append(line + b"\n" if settings.score_only else row.line + b"\t" + line + row.ending)
     return b"".join(lines)
+
+
+def _one_line(text: str) -> str:
+    """Return *text* without tabs and carriage returns."""
+    return " ".join(text.split())
 
 
 def _cell(score: float, digits: int) -> str:
