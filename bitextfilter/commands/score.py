@@ -133,7 +133,7 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
 
         bitext-score < pairs.tsv > scored.tsv
         bitext-score --cache scores < pairs.tsv > scored.tsv
-        bitext-score --explain < pairs.tsv | sort -g -k 3 -t "$(printf '\\t')"
+        bitext-score --explain < pairs.tsv | bitext-rank --column 3 > explained.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv

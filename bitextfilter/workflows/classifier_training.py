@@ -346,6 +346,18 @@ def train_on_pairs(
         return train_classifier(pairs, groups, first, config.training, report)
 
 
+def labelled_pairs(
+    model: Model,
+    pairs: Sequence[_Pair],
+    qualities: NDArray[np.float32],
+    config: ClassifierConfig,
+) -> LabelledPairs:
+    """Read pairs with their qualities ``(n,)`` in the form that a classifier learns from."""
+    sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
+    return read(model, sides, (qualities, np.arange(len(pairs)), None), config)[1]
+
+
 def _turned(
     sources: list[str], targets: list[str], groups: NDArray[np.int64], seed: int
 ) -> tuple[list[str], list[str]]:

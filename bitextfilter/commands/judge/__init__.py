@@ -17,7 +17,8 @@ main = group(
         bitext-judge page sample.tsv -o page.html
         bitext-judge command './ask-a-model' sample.tsv -o labels.tsv
         bitext-judge report sample.tsv labels.tsv --cut 0.37
+        bitext-judge learn sample.tsv labels.tsv --model en-de -o my-model
     """,
     __name__,
-    ("sample", "page", "command", "report"),
+    ("sample", "page", "command", "report", "learn"),
 )

@@ -14,6 +14,7 @@ from bitextfilter.io.files import stream_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bitextfilter.evaluation.judgements import Standard
     from bitextfilter.io.judgements import Judgements, RowSample, Scale
 
 
@@ -35,6 +36,24 @@ def scale_option(default: str) -> Any:
         _scale,
         default,
     )
+
+
+GOOD: Any = option(
+    "--good LABELS",
+    "Labels that count as good: words as V,F, or the least number  [default: the first word, or "
+    "the middle of the scale]",
+)
+"""The field of --good."""
+
+
+def chosen_standard(judgements: Judgements, good: str | None) -> Standard:
+    """Return the labels that count as good."""
+    from bitextfilter.evaluation.judgements import standard_of
+
+    try:
+        return standard_of(judgements.scale, good)
+    except SettingsError as error:
+        raise click.UsageError(f"--good: {error}") from error
 
 
 def read_sample(run: Run, path: str) -> RowSample:

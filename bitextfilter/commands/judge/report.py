@@ -19,12 +19,11 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.judge.options import read_labels, read_sample
-from bitextfilter.errors import SettingsError
+from bitextfilter.commands.judge.options import GOOD, chosen_standard, read_labels, read_sample
 from bitextfilter.io.files import in_utf_8, stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.judgements import JudgedRows, Standard
+    from bitextfilter.evaluation.judgements import JudgedRows
     from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.io.judgements import Judgements
 
@@ -51,11 +50,7 @@ class _Settings:
         "Also mark the lowest cut of this precision, 0 to 1, that keeps 10 labels or more.",
         lambda value: float(as_fraction(value)),
     )
-    good: str | None = option(
-        "--good LABELS",
-        "Labels that count as good: words as V,F, or the least number  [default: the first word, "
-        "or the middle of the scale]",
-    )
+    good: str | None = GOOD
     disagreements: str | None = option(
         "--disagreements FILE", "Write the rows that annotators disagree on to FILE."
     )
@@ -101,7 +96,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     columns = settings.columns or sample.scores
     sample.check_scores(columns)
     judgements = read_labels(run, sample, settings.labels)
-    standard = _standard(judgements, settings.good)
+    standard = chosen_standard(judgements, settings.good)
     rows = judged_rows(judgements, standard, ", ".join(map(stream_name, settings.labels)))
     wanted = YieldSettings(columns, settings.cuts, settings.precision, bootstrap)
     result = judgement_result(judgements, rows, standard, wanted)
@@ -109,16 +104,6 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     if apart is not None:
         _write_disagreements(run, judgements, apart)
     _report(run, settings, rows, result)
-
-
-def _standard(judgements: Judgements, good: str | None) -> Standard:
-    """Return the labels that count as good."""
-    from bitextfilter.evaluation.judgements import standard_of
-
-    try:
-        return standard_of(judgements.scale, good)
-    except SettingsError as error:
-        raise click.UsageError(f"--good: {error}") from error
 
 
 def _write_disagreements(run: Run, judgements: Judgements, path: str) -> None:
