@@ -194,6 +194,16 @@ def contrasts(
     return found
 
 
+def write_examples(
+    output: Path, right: set[Pair], wrong: set[Pair], fine: dict[Pair, tuple[str, str, Pair]]
+) -> None:
+    """Write the three files; a pair is in one of them."""
+    rows = [(*pair, kind, q, *b) for pair, (kind, q, b) in fine.items() if pair not in right]
+    write(output / "positives.tsv", right)
+    write(output / "contrasts.tsv", rows)
+    write(output / "negatives.tsv", wrong - right - fine.keys())
+
+
 def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
     """Write the three files."""
     model = load(folder, threads=int(os.environ.get("THREADS", "1")))
@@ -210,11 +220,9 @@ def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
         lexicon=lexicon,
     )
     fine = contrasts(noise(files, CONTRASTS, material), positives)
-    wrong = {pair for pair, _, _ in noise(files, NEGATIVES, material)} - positives - fine.keys()
-    wrong.update({*hard(model, sorted(positives))} - positives - fine.keys())
-    write(output / "positives.tsv", positives)
-    write(output / "contrasts.tsv", [(*p, k, q, *b) for p, (k, q, b) in fine.items()])
-    write(output / "negatives.tsv", wrong)
+    wrong = {pair for pair, *_ in noise(files, NEGATIVES, material)}
+    wrong.update(hard(model, sorted(positives)))
+    write_examples(output, positives, wrong, fine)
 
 
 if __name__ == "__main__":

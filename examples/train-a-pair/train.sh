@@ -6,7 +6,7 @@
 # FILEs and DEVELOPMENT are TSVs of pairs, source first, .gz or plain, with no pair in both; FOREIGN
 # has sentences in other languages, one a line, or is /dev/null. OUTPUT gets:
 #   encoder/                        the encoder, by the defaults of bitext-train-encoder
-#   positives.tsv, nearly.tsv, negatives.tsv
+#   positives.tsv, contrasts.tsv, negatives.tsv
 #                                   training pairs of the classifier, by pairs.py
 #   SOURCE-TARGET/                  encoder, classifier, and thresholds by DEVELOPMENT: the model
 #   held-out.tsv                    how good the classifier is on pairs kept from it
@@ -41,11 +41,11 @@ train_encoder() { # FILE...
 }
 
 train_encoder "$@"
-[ -e "$output/negatives.tsv" ] && [ -e "$output/nearly.tsv" ] ||
+[ -e "$output/negatives.tsv" ] && [ -e "$output/contrasts.tsv" ] ||
     python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
 [ -e "$model" ] ||
     bitext-train-classifier --kind "$classifier" --set training.epochs="$epochs" --model "$output/encoder" \
-        --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
+        --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
         --set training.held_out=0.02 --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
         -o "$model" "$output/positives.tsv" > "$output/held-out.tsv"
 [ -e "$model/thresholds.json" ] || "$recipe/recommend.sh" "$model" "$development"

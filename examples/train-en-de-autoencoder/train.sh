@@ -40,7 +40,7 @@ side() { # COLUMN: the sentences of a side
 [ -e "$model" ] || {
     bitext-train-classifier --kind words --start "$output/en-de" --model "$output/joined" \
         --set training.epochs=2 --set training.learning_rate=0.0005 --set training.held_out=0.02 \
-        --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
+        --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
         --quantise --threads "$THREADS" -o "$model" "$output/positives.tsv" > "$output/held-out-autoencoder.tsv"
     cp "$recipe/card.md" "$model/"
 }

@@ -34,9 +34,9 @@ train averaging
 [ $# -gt 0 ] || set -- averaging autoencoder
 for name; do
     [ "$name" = averaging ] || train "$name" --start "$output/averaging"
-    if [ -e "$output/nearly.tsv" ] && [ ! -e "$output/$name-mlp" ]; then
+    if [ -e "$output/contrasts.tsv" ] && [ ! -e "$output/$name-mlp" ]; then
         bitext-train-classifier --set training.epochs=6 --model "$output/$name" --negatives given --quantise \
-            --noisy "$output/negatives.tsv" --nearly "$output/nearly.tsv" --threads "$THREADS" \
+            --noisy "$output/negatives.tsv" --contrasts "$output/contrasts.tsv" --threads "$THREADS" \
             -o "$output/$name-mlp" "$output/positives.tsv"
     fi
 done

@@ -5,9 +5,9 @@
 FILEs are as bitext-train-encoder --pairs takes them, each perhaps with @WEIGHT, which is passed
 over. Of each two languages that have pairs, some are taken: many with the model's first language,
 few without. Writes OUTPUT/positives.tsv, and made of them, as ../train-a-pair/pairs.py does,
-negatives.tsv and nearly.tsv: noise in all kinds of bitext-noise that the languages have, and hard
-negatives. A sentence in neither language is of any other of the model's. Memory holds the text of
-all FILEs.
+negatives.tsv and contrasts.tsv: noise and mistakes in all kinds of bitext-noise that the languages
+have, and hard negatives. A sentence in neither language is of any other of the model's. Memory
+holds the text of all FILEs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -23,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "train-a-pair"))
 import pairs as recipe
 
 from bitextfilter.commands.frame.training import language_file, weighted
+from bitextfilter.corpus.noise import NoiseSettings
 from bitextfilter.models.folders import find_model, read_config
 from bitextfilter.scoring.model import load
 from bitextfilter.text.units import word_units
@@ -33,7 +35,7 @@ WITH_FIRST = 2_000
 """Pairs of the first language and each other one,"""
 WITHOUT = 40
 """and of each two others."""
-WORDS = range(3, 61)
+WORDS = range(1, 61)
 SHARE_OF_SHORT = 0.5
 """The part of the pairs of fewer than six words that is taken."""
 
@@ -70,7 +72,7 @@ def main(folder: str, output: Path, files: list[str]) -> None:
     read = read_multilingual([language_file(*weighted(file, "--pairs")) for file in files], names)
     positives: set[recipe.Pair] = set()
     wrong: set[recipe.Pair] = set()
-    nearly: set[recipe.Pair] = set()
+    fine: dict[recipe.Pair, tuple[str, str, recipe.Pair]] = {}
     threads = int(os.environ.get("THREADS", "1"))
     for one, other in combinations(range(len(names)), 2):
         most = WITH_FIRST if one == 0 else WITHOUT
@@ -81,21 +83,16 @@ def main(folder: str, output: Path, files: list[str]) -> None:
         others = [place for place in range(len(names)) if place not in (one, other)]
         foreign = [draw.choice(read.texts[draw.choice(others)]) for _ in own]
         languages = names[one], names[other]
-        noisy = recipe.noise([own], languages, foreign)
-        known = set(own)
-        bad, near = recipe.negatives(noisy, known)
+        material, known = NoiseSettings(languages, foreign), set(own)
         if one == 0:
             model = load(f"{folder}:{languages[0]},{languages[1]}", threads=threads)
-            bad.update({*recipe.hard(model, sorted(known))} - known - near)
+            related, lexicon = recipe.near_words(model, known)
+            material = replace(material, related=related, lexicon=lexicon)
+            wrong.update(recipe.hard(model, sorted(known)))
+        fine |= recipe.contrasts(recipe.noise([own], recipe.CONTRASTS, material), known)
+        wrong.update(pair for pair, *_ in recipe.noise([own], recipe.NEGATIVES, material))
         positives |= known
-        wrong |= bad
-        nearly |= near
-    for name, some in (
-        ("positives", positives),
-        ("nearly", nearly - positives),
-        ("negatives", wrong - positives),
-    ):
-        recipe.write(output / f"{name}.tsv", some)
+    recipe.write_examples(output, positives, wrong, fine)
 
 
 if __name__ == "__main__":

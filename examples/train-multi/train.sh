@@ -8,7 +8,7 @@
 #   ranked/         an encoder, in 3 bits a number
 #   sharpened/      the same, trained on with a larger margin and with rows in three languages
 #   encoder/        the same, trained on so once more
-#   positives.tsv, nearly.tsv, negatives.tsv
+#   positives.tsv, contrasts.tsv, negatives.tsv
 #                   training pairs of the classifier, by pairs.py
 #   multi/          encoder and classifier: the model
 #   held-out.tsv    how good the classifier is on pairs kept from it
@@ -53,6 +53,6 @@ once "$output/encoder" --settings "$recipe/sharpen.json" --start "$output/sharpe
 [ -e "$output/negatives.tsv" ] || python3 "$recipe/pairs.py" "$output/encoder" "$output" $files
 [ -e "$output/multi" ] ||
     bitext-train-classifier --kind words --set training.epochs=2 --model "$output/encoder" \
-        --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
+        --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
         --set training.held_out=0.02 --quantise --threads "$THREADS" -o "$output/multi" \
         "$output/positives.tsv" > "$output/held-out.tsv"

@@ -19,7 +19,7 @@ import pytest
 import toys
 from console import BIN, ROOT
 
-from bitextfilter.corpus.noise import NOISE_KINDS
+from bitextfilter.corpus.noise import NOISE_KINDS, NoiseSettings
 from bitextfilter.scoring.grades import read_grades
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import read_thresholds
@@ -107,9 +107,13 @@ def test_the_recipe_makes_a_whole_model_and_keeps_it(
     shown = run(commands / "bitext-models", "show", tmp_path / "en-de").stdout
     measures = [line.split(".")[2] for line in shown.split("\n") if line.startswith("threshold")]
     assert sorted(measures) == ["cosine", "csls", "distance", "euclidean", "mlp", "ratio"]
-    names = "positives", "negatives", "nearly"
-    positives, negatives, nearly = (set(lines(tmp_path / f"{name}.tsv")) for name in names)
-    assert nearly and not positives & negatives and not nearly & (positives | negatives)
+    names = "positives", "negatives", "contrasts"
+    positives, negatives, contrasts = (set(lines(tmp_path / f"{name}.tsv")) for name in names)
+    fine = {tuple(line.split("\t")) for line in contrasts}
+    worse = {f"{row[0]}\t{row[1]}" for row in fine}
+    assert fine and not positives & negatives and not worse & (positives | negatives)
+    assert {f"{row[4]}\t{row[5]}" for row in fine} <= positives
+    assert {row[2] for row in fine} > {"word-left-out", "punctuation"}
     assert model.classifier.settings.minor_error_quality == 0.01
     assert 7 * 25 < len(positives) <= 8 * 25 and len(negatives) > len(positives)
     again = run(*words, first=commands)
@@ -371,7 +375,7 @@ def test_some_blocks_of_fitting_pairs_are_chosen(
     maker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [f"we go to the train {i}\twir gehen alle zum Zug {i}" for i in range(300)]
-    odd = ["one two\teins zwei drei", f"long enough this\t{'x ' * 61}", rows[7],
+    odd = [f"long enough this\t{'x ' * 61}", rows[7],
            "open the file menu of it\topen the file menu of it"]  # fmt: skip
     path = write(tmp_path / "pairs.tsv", [*rows, *odd])
     assert ["\t".join(pair) for pair in maker.chosen(str(path))] == rows
@@ -411,18 +415,67 @@ def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
     target = "wir gehen mit ihnen allen jetzt doch nicht zu dem alten Bahnhof"
     negated = [(f"{source} {word}", f"{target} {word}") for word in "abcdefgh"]
     for languages, negations in (("xx", "yy"), False), (("en", "de"), True):
-        noisy = list(maker.noise([[*pairs, *negated]], languages, []))
-        made = [pair for *pair, _ in noisy]
+        versions = [*maker.NEGATIVES, *maker.CONTRASTS]
+        noisy = list(maker.noise([[*pairs, *negated]], versions, NoiseSettings(languages)))
+        made = [pair for pair, *_ in noisy]
         assert len(made) >= 2 * len(pairs)
         dropped = {(s.replace(" not", ""), t) for s, t in negated}
         dropped |= {(s, t.replace(" nicht", "")) for s, t in negated}
-        assert bool(dropped & set(map(tuple, made))) == negations
-        assert {kind for *_, kind in noisy} - set(NOISE_KINDS) == set()
+        assert bool(dropped & set(made)) == negations
+        assert {kind for _, kind, _ in noisy} - set(NOISE_KINDS) == set()
+        assert {pair for *_, pair in noisy} <= {*pairs, *negated}
 
 
-def test_a_spoilt_word_makes_a_pair_nearly_a_translation(maker: ModuleType) -> None:
-    kinds = {"bx": "shuffled", "y": "name", "z": "copied", "w": "number"}
-    made = [("a", target, kind) for targets, kind in kinds.items() for target in targets]
-    made += [("a", "z", "negation"), ("a", "b", "number")]
-    wrong, nearly = maker.negatives(iter(made), {("a", "b")})
-    assert (wrong, nearly) == ({("a", "x")}, {("a", "y"), ("a", "z"), ("a", "w")})
+def test_contrasts_have_their_quality_and_the_better_pair(maker: ModuleType) -> None:
+    good = "a", "b"
+    made = [(("a", "y"), "name", good), (("a", "z"), "misspelt", good), (good, "name", ("c", "d"))]
+    found = maker.contrasts(iter(made), {good})
+    assert found == {("a", "y"): ("name", "0.01", good), ("a", "z"): ("misspelt", "0.7", good)}
+
+
+def test_near_words_are_no_forms_of_one(maker: ModuleType, tmp_path: Path) -> None:
+    model = load(toys.toy_model(tmp_path / "model"))
+    pairs = [("a0 a1 a2", "b0 b1 b2")] * 5
+    related, lexicon = maker.near_words(model, pairs)
+    assert set(related) == {"aa", "bb"} and set(lexicon) == {("aa", "bb"), ("bb", "aa")}
+    assert all(word not in others for table in related.values() for word, others in table.items())
+
+
+def test_a_crawl_is_judged_and_the_score_learns(tmp_path: Path, commands: Path) -> None:
+    model = toys.toy_model(tmp_path / "model")
+    sources, targets = toys.sentences(160, seed=4)
+    rows = [
+        f"{'VFAL'[n % 4]}\t0.5\t{source}\t{targets[n if n % 4 < 2 else (n + 50) % 160]}"
+        for n, (source, target) in enumerate(zip(sources, targets, strict=True))
+    ]
+    crawl = write(tmp_path / "crawl.tsv", rows)
+    script = EXAMPLES / "judge-a-crawl" / "judge.sh"
+    done = run(script, crawl, model, tmp_path / "out", 80, first=commands)
+    assert done.returncode == 0, done.stderr
+    head, before, after = (line.split("\t") for line in done.stdout.splitlines())
+    assert head == ["model", "AUC", "low", "high", "rows"] and before[4] == after[4]
+    assert float(after[1]) > float(before[1])
+    held = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"sample.tsv", "labels.tsv", "report.tsv", "learnt.tsv", "adapted"} <= held
+
+
+def test_scores_are_measured_by_peoples_labels(tmp_path: Path, commands: Path) -> None:
+    pairs = [line.split("\t") for line in lines(EXAMPLES / "pairs.en-de.tsv")][:40]
+    crawl = [f"{'VFAL'[n % 4]}\t0.5\t{row[0]}\t{row[1]}" for n, row in enumerate(pairs)]
+    write(tmp_path / "dev/crawl/paracrawl.en-de.tsv", crawl)
+    errors = [f"{'ERR' if n % 3 else 'NOT'}\t[1]\t{r[0]}\t{r[1]}" for n, r in enumerate(pairs)]
+    write(tmp_path / "dev/quality/catastrophic.en-de.tsv", errors)
+    ratings = [f"{n}\t{n / 10}\t{row[0]}\t{row[1]}" for n, row in enumerate(pairs)]
+    write(tmp_path / "dev/quality/mlqe.en-de.tsv", ratings)
+    text = "".join(f"kind{n % 2}\t{r[1]}\t{r[0]}\t{r[0]} 7\n" for n, r in enumerate(pairs))
+    contrasts = tmp_path / "dev/contrast/demetr.de-en.tsv.xz"
+    contrasts.parent.mkdir()
+    contrasts.write_bytes(lzma.compress(text.encode()))
+    for model in ("en-de", "multi"):
+        done = run(EXAMPLES / "people" / "measure.sh", tmp_path, model, first=commands)
+        assert done.returncode == 0, done.stderr
+        found = [line.split("\t") for line in done.stdout.splitlines()]
+        sets = ["crawl.de", "crawl-all.de", "catastrophic.de", "mlqe.de"]
+        sets += ["demetr.de.kind0", "demetr.de.kind1", "demetr.de"]
+        assert [row[0] for row in found] == sets
+        assert all(float(low) <= float(value) <= float(high) for _, _, value, low, high in found)
