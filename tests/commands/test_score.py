@@ -335,3 +335,27 @@ def test_the_help_tells_each_measure_as_it_is() -> None:
     text = " ".join(CliRunner().invoke(score.main, ["--help"]).stdout.split())
     for name, measure in [*MEASURES.items(), *TRANSLATION_MEASURES.items()]:
         assert f"{name} {measure.range} {measure.text}" in text
+
+
+def test_reasons_are_one_more_column(folder: Path, model: Model) -> None:
+    from bitextfilter.workflows.explanations import Explainer
+
+    reasons = Explainer(model, "cosine")(SOURCES, TARGETS)
+    data = b"source\ttarget\n" + DATA + b"only one\na1 a2 not a3\tb4 7\n"
+    words = ("--header", "--explain", "--similarity", "cosine,mlp", "--on-error", "reject")
+    head, *rows = (line.rstrip(b"\n").split(b"\t") for line in lines_of(folder, *words, data=data))
+    assert head == [b"source", b"target", b"cosine", b"mlp", b"reasons"]
+    assert [row[4].decode() for row in rows[:40]] == ["; ".join(each) for each in reasons]
+    assert rows[40] == [b"only one", b"", b"", b""]
+    assert b"negation=not(source only)" in rows[41][4] and b"numbers=1" in rows[41][4]
+    plain = lines_of(folder, *words[2:], "--score-only", "--explain", data=DATA)
+    assert [line.split(b"\t")[2].strip().decode() for line in plain] == [
+        "; ".join(each) for each in reasons
+    ]
+    few = lines_of(folder, *words[2:], "--score-only", "--explain", "--batch-size", "7", data=DATA)
+    assert few == plain
+
+
+def test_reasons_need_a_measure_of_vectors(folder: Path) -> None:
+    words = ("--explain", "--similarity", "translation", "--translator", "nowhere")
+    assert call(folder, *words).exit_code != 0

@@ -292,7 +292,7 @@ def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
     data: Path, tmp_path: Path
 ) -> None:
     output, asked = tmp_path / "models", tmp_path / "asked"
-    for name in "negatives", "nearly":
+    for name in "negatives", "contrasts":
         write(output / f"{name}.tsv", ["not a\tpair"])
     for name in ("train-encoder", "train-classifier", "evaluate"):
         stub = write(tmp_path / "bin" / f"bitext-{name}", [
@@ -310,7 +310,7 @@ def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
         assert sum(word.startswith("--pairs=") for word in words) == 8
     assert autoencoder[autoencoder.index("--start") + 1] == str(output / "averaging")
     assert classifier[0] == "train-classifier" and str(output / "autoencoder-mlp") in classifier
-    assert classifier[classifier.index("--nearly") + 1] == str(output / "nearly.tsv")
+    assert classifier[classifier.index("--contrasts") + 1] == str(output / "contrasts.tsv")
     measured = run(recipe / "evaluate.sh", data, output, "dev", first=tmp_path / "bin").stdout
     found = [line.split("\t") for line in measured.split("\n")[:-1]]
     assert [row[0] for row in found] == ["autoencoder-mlp", "averaging", "autoencoder"] * 2
