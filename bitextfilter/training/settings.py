@@ -328,11 +328,7 @@ class TrainingSettings(LoopSettings):
 
 @dataclass(frozen=True)
 class ClassifierTraining(LoopSettings):
-    """Settings of a classifier's training.
-
-    ``logit_scale`` and ``logit_bias`` were chosen by the AUC on fifteen kinds of noise in news and
-    talks, none of them trained on.
-    """
+    """Settings of a classifier's training."""
 
     epochs: int = setting(20, "times over the pairs, at most", within=">= 1")
     keep: str = setting(
@@ -368,11 +364,11 @@ class ClassifierTraining(LoopSettings):
         within="> 0, < 0.5",
     )
     logit_scale: float = setting(
-        1.6,
-        "with --nearly, the translation logit becomes logit_scale (logit + logit_bias)",
+        1.0,
+        "of two outputs, the translation logit becomes logit_scale (logit + logit_bias)",
         within="> 0",
     )
-    logit_bias: float = setting(1.5, "see `logit_scale`; 0 for text as in training")
+    logit_bias: float = setting(0.0, "see `logit_scale`")
     calibrate: bool = setting(True, "fit a temperature")
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
 

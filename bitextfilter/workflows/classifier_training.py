@@ -127,7 +127,7 @@ _CHOICES = ("negatives", "count", "kind", "quantise", "start")
 _SHAPE = {"sentences": {"hidden": 512}, "words": {"hidden": 256}}
 _TRAINING: dict[str, dict[str, Any]] = {
     "sentences": {},
-    "words": {"epochs": 3, "vector_noise": 1.0, "batch_size": 128},
+    "words": {"epochs": 3, "vector_noise": 0.5, "batch_size": 128},
 }
 """The defaults of either kind."""
 

@@ -2,7 +2,7 @@
 
     python pairs.py MODEL OUTPUT FOREIGN FILE.tsv...
 
-Writes OUTPUT/positives.tsv: distinct pairs of 1 to 60 words a side, at most 30,000 of each FILE;
+Writes OUTPUT/positives.tsv: distinct pairs of 1 to 60 words a side, at most 20,000 of each FILE;
 and what is made of them. OUTPUT/negatives.tsv has noisy versions in the kinds of crawls of
 bitext-noise (sentences in neither language come from FOREIGN), and hard negatives, which are
 sources with the nearest other target, and the other way. OUTPUT/contrasts.tsv has versions with one
@@ -39,7 +39,7 @@ Lexicon = dict[tuple[str, str], dict[str, list[str]]]
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 
-PAIRS_PER_FILE = 30_000
+PAIRS_PER_FILE = 20_000
 BLOCK = 500
 """Rows in a row that are taken or left together: noise comes from neighbours, too."""
 WORDS = range(1, 61)
@@ -70,7 +70,7 @@ LIKE_WORDS = 0.35
 KNOWN = 4
 """Occurrences of a word that has related ones or translations, at least."""
 
-HARD = 70_000
+HARD = 60_000
 HARD_WORDS = 6
 """Near neighbours of shorter sentences are often translations too."""
 CANDIDATES = 8

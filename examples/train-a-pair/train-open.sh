@@ -4,7 +4,8 @@
 #     examples/train-a-pair/train-open.sh SOURCE-TARGET DATA OUTPUT DEVELOPMENT
 #
 # open.txt beside this script names the files, DATA/train/L1-L2/NAME.tsv.gz: those of this pair are
-# trained on, and sentences of all others serve as foreign text. The model OUTPUT/SOURCE-TARGET gets
+# trained on, and sentences of all others serve as foreign text. The classifier also learns from the
+# pairs of DATA/train/multi, where they are, and from DATA/train/quality/catastrophic.PAIR.tsv.xz. The model OUTPUT/SOURCE-TARGET gets
 # the card and the attribution of examples/train-SOURCE-TARGET.
 set -eu
 IFS='
@@ -14,6 +15,26 @@ pair=$1 data=$2 output=$3 development=$4
 recipe=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$output"
 "$recipe/foreign.sh" "$pair" "$data" > "$output/foreign.txt"
+of_languages() { # FILE: its pairs, by the names of its columns
+    xz -dc "$1" | awk -F '\t' -v OFS='\t' -v source="${pair%-*}" -v target="${pair#*-}" '
+        NR == 1 { for (i = 1; i <= NF; i++) place[$i] = i; next }
+        $place[source] != "" && $place[target] != "" { print $place[source], $place[target] }'
+}
+MORE=
+for name in msdocs manuals; do
+    [ -e "$data/train/multi/$name.tsv.xz" ] || continue
+    of_languages "$data/train/multi/$name.tsv.xz" > "$output/$name.tsv"
+    MORE="$MORE$output/$name.tsv
+"
+done
+GRADED=
+errors=$data/train/quality/catastrophic.$pair.tsv.xz
+if [ -e "$errors" ]; then
+    xz -dc "$errors" | awk -F '\t' -v OFS='\t' '{ print $(NF - 1), $NF, ($1 == "NOT") + 0 }' \
+        > "$output/graded.tsv"
+    GRADED=$output/graded.tsv
+fi
+export MORE GRADED
 # shellcheck disable=SC2046  # a path a line
 "$recipe/train.sh" "$(echo "$pair" | tr - ,)" "$output" "$development" "$output/foreign.txt" \
     $(grep "/$pair/" "$recipe/open.txt" | sed "s|^|$data/|")

@@ -14,7 +14,11 @@
 # What is there is kept, and an interrupted training goes on when the script is run again. 400,000
 # pairs take some two hours. In the environment, THREADS is how many threads compute, and VOCABULARY
 # and TRIGRAMS are how many of them the encoder knows, where the usual numbers are too large or small.
+# MORE names further FILEs, a line each, that the classifier alone learns from: it sees there how the
+# encoder does on text that it was not trained on. GRADED names files of graded pairs, a line each.
 set -eu
+IFS='
+' # paths are split at line ends only
 
 languages=$1 output=$2 development=$3 foreign=$4
 shift 4
@@ -30,7 +34,7 @@ done | wc -l)
 whole() { # LEAST NUMBER MOST: the whole number in these bounds
     awk "BEGIN { n = $2; print int(n < $1 ? $1 : n > $3 ? $3 : n) }"
 }
-epochs=$(whole 5 "500000 / $pairs" 10) # of the classifier
+epochs=$(whole 3 "300000 / $pairs" 10) # of the classifier
 
 train_encoder() { # FILE...
     for file; do shift; set -- "$@" --pairs "$file"; done
@@ -42,10 +46,12 @@ train_encoder() { # FILE...
 
 train_encoder "$@"
 [ -e "$output/negatives.tsv" ] && [ -e "$output/contrasts.tsv" ] ||
-    python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
+    python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@" ${MORE:-}
+# shellcheck disable=SC2046,SC2086  # a path a line
 [ -e "$model" ] ||
     bitext-train-classifier --kind "$classifier" --set training.epochs="$epochs" --model "$output/encoder" \
         --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
+        $(for file in ${GRADED:-}; do echo "--graded=$file"; done) \
         --set training.held_out=0.02 --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
         -o "$model" "$output/positives.tsv" > "$output/held-out.tsv"
 [ -e "$model/thresholds.json" ] || "$recipe/recommend.sh" "$model" "$development"
