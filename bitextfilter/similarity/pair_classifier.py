@@ -62,7 +62,7 @@ class ClassifierSettings(Settings):
     minor_error_quality: float
     """Quality of a pair with a minor error, below 1/2 (a translation's is 1); 0: one logit."""
     sum_weight: float
-    """Of the sum of two logits, which is added to the logit of the expected quality."""
+    """Of the sum of two logits beside the logit of the expected quality; see ``joined``."""
 
     @property
     def logits(self) -> int:
@@ -119,14 +119,15 @@ class PairClassifier(nn.Module, ABC):
     def joined(self, logits: Logits) -> NDArray[np.floating]:
         """Join the logits of pairs into one each, ``(n,)``: it rises with both.
 
-        The logit of the expected quality is that of the worse of the two, nearly. The sum, times
-        ``sum_weight``, lets the better one count as well.
+        A weighted mean: of the logit of the expected quality, which is nearly the lower of the two,
+        with weight 1, and of both, each with weight ``sum_weight``.
         """
         joined = expected_quality(logits, self.settings.minor_error_quality)
         if logits.shape[1] == 1 or not self.settings.sum_weight:
             return joined
+        weight = self.settings.sum_weight
         both = logits[:, 0].astype(np.float64) + logits[:, 1]
-        return np.asarray(joined + self.settings.sum_weight * both)
+        return np.asarray((joined + weight * both) / (1 + 2 * weight))
 
     def joined_with_gradients(self, logits: Tensor) -> Tensor:
         """As :meth:`joined`, for training."""
@@ -136,10 +137,11 @@ class PairClassifier(nn.Module, ABC):
         least = math.log1p(-self.settings.minor_error_quality)
         lost = least + logsigmoid(-flawless)
         kept = least + logsigmoid(flawless)
-        if quality := self.settings.minor_error_quality:
-            kept = torch.logaddexp(torch.full_like(kept, math.log(quality)), kept)
-        both: Tensor = self.settings.sum_weight * (translation + flawless)
-        return kept - torch.logaddexp(-translation, lost) + both
+        if minor := self.settings.minor_error_quality:
+            kept = torch.logaddexp(torch.full_like(kept, math.log(minor)), kept)
+        weight = self.settings.sum_weight
+        quality: Tensor = kept - torch.logaddexp(-translation, lost)
+        return (quality + weight * (translation + flawless)) / (1 + 2 * weight)
 
 
 def expected_quality(logits: Logits, minor_error_quality: float) -> NDArray[np.floating]:

@@ -52,7 +52,9 @@ def test_the_sum_of_both_logits_counts_besides(quality: float, weight: float) ->
     classifier = build_classifier(shape)
     found = classifier.joined(logits)
     np.testing.assert_allclose(
-        found, expected_quality(logits, quality) + weight * logits.sum(axis=1), rtol=1e-12
+        found,
+        (expected_quality(logits, quality) + weight * logits.sum(axis=1)) / (1 + 2 * weight),
+        rtol=1e-12,
     )
     numbers = torch.from_numpy(logits).requires_grad_()
     if quality:
