@@ -139,7 +139,7 @@ class PairClassifier(nn.Module, ABC):
         kept = least + logsigmoid(flawless)
         if minor := self.settings.minor_error_quality:
             kept = torch.logaddexp(torch.full_like(kept, math.log(minor)), kept)
-        weight = self.settings.sum_weight
+        weight: float = self.settings.sum_weight
         quality: Tensor = kept - torch.logaddexp(-translation, lost)
         return (quality + weight * (translation + flawless)) / (1 + 2 * weight)
 
