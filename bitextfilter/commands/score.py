@@ -29,6 +29,7 @@ from bitextfilter.io.rows import BadRow, Row, RowReader
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
+    from bitextfilter.arrays import Scores
     from bitextfilter.scoring.score_columns import ScoreColumns, VectorColumns
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.workflows.explanations import Explainer
@@ -173,7 +174,12 @@ def _explainer(columns: ScoreColumns) -> Explainer:
 
     if columns.vectors is None:
         raise click.UsageError("--explain is for the measures of --model")
-    return Explainer(columns.vectors.model, columns.vectors.names[0])
+    vectors, name = columns.vectors, columns.vectors.names[0]
+
+    def score(sources: Sequence[str], targets: Sequence[str]) -> Scores:
+        return vectors.score(sources, targets, [name])[name]
+
+    return Explainer(score, name, vectors.model.languages)
 
 
 def _columns(

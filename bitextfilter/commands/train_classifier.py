@@ -230,7 +230,8 @@ def _plan(settings: _Settings, chosen: TrainingOptions) -> ClassifierConfig:
         raise click.UsageError("say where the model goes: either -o FOLDER or --in-place")
     if settings.noisy == "-":
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
-    given = (settings.positives, settings.nearly, settings.contrasts, settings.graded)
+    graded = tuple(weighted(text, "--graded")[0] for text in settings.graded)
+    given = (settings.positives, settings.nearly, settings.contrasts, graded)
     if [path for paths in given for path in paths].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     _check_effects(plan, settings)
@@ -249,8 +250,14 @@ def _check_effects(plan: ClassifierConfig, settings: _Settings) -> None:
         "training.logit_scale": (plan.training.logit_scale, usual.training.logit_scale),
         "training.logit_bias": (plan.training.logit_bias, usual.training.logit_bias),
     }
+    for part in ("comparison_weight", "margin"):
+        own, default = (getattr(each.training, part) for each in (plan, usual))
+        if own != default and not settings.contrasts:
+            raise click.UsageError(f"training.{part} has no effect without --contrasts FILE")
     for name, (value, default) in weights.items():
         if value != default and not (settings.nearly or settings.contrasts or settings.graded):
-            raise click.UsageError(f"{name} has no effect without --nearly FILE or --contrasts")
+            raise click.UsageError(
+                f"{name} has no effect without --nearly, --contrasts or --graded"
+            )
         if value != default and name != "minor_error_quality" and not quality:
             raise click.UsageError(f"{name} has no effect without minor_error_quality above 0")

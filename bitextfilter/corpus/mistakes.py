@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bitextfilter.corpus.boilerplate import remark
 from bitextfilter.corpus.noise_material import Context, Maker, Pair, on_one_side
-from bitextfilter.text.units import Span, word_spans
+from bitextfilter.text.units import Span, marks_apart, word_spans
 
 _MARKS = ".,;:!?…。、，；：！？"
 _CLAUSE_END = re.compile(r"(?<=[,;:.!?–—])\s+|(?<=[、，；：。！？])")
@@ -176,10 +176,11 @@ def _function_word(pair: Pair, side: int, context: Context) -> str | None:
         return None
     span = context.chooser.choice(places)
     own = text[slice(*span)].lower()
-    other = context.chooser.choice([word for word in frequent if word != own])
+    others = [word for word in frequent if word != own]
     case = context.chooser.randrange(4)
-    if case == 0:
+    if case == 0 or not others:
         return _cut(text, *span)
+    other = context.chooser.choice(others)
     if case == 1:
         return _insert(text, context.chooser.choice(spans)[0], other)
     return _put(text, span, other)
@@ -290,7 +291,7 @@ def _spacing(pair: Pair, side: int, context: Context) -> str:
     """A space before each mark, as tokenisers write it; or a space lost or added."""
     text, case = pair[side], context.chooser.randrange(4)
     if case < 2:
-        return " ".join(re.sub(r"([^\w\s])", r" \1 ", text).split())
+        return marks_apart(text)
     if case == 2:
         places = [match.start() for match in re.finditer(r"(?<=\S)[.,;:!?)\"]", text)]
         if places:

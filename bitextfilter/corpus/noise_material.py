@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import random
-import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from bitextfilter.text.units import word_spans
 
 Pair = tuple[str, str]
 
@@ -90,10 +91,14 @@ _STEM = 0.6
 """The part of its letters that a word shares with its other forms, at least; and at least 3."""
 _LONGER = 4
 """Letters that a form may have more."""
-_WORDS = re.compile(r"[^\W\d_]+")
-
 WordTable = Mapping[str, Sequence[str]]
 """Words in lower case → others."""
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of *text* that have no digits."""
+    words = (text[slice(*span)] for span in word_spans(text))
+    return [word for word in words if not any(map(str.isdigit, word))]
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ class Vocabulary:
     @classmethod
     def of(cls, texts: Iterable[str]) -> Vocabulary:
         """Count the words of *texts*."""
-        counts = Counter(word for text in texts for word in _WORDS.findall(text.lower()))
+        counts = Counter(word for text in texts for word in words_of(text.lower()))
         short = [word for word, _ in counts.most_common() if len(word) <= _MOST_LETTERS]
         stems: dict[str, list[str]] = {}
         for word in (word for word in counts if len(word) >= _SHORTEST):
@@ -117,7 +122,7 @@ class Vocabulary:
 
     def forms(self, word: str) -> list[str]:
         """Return other words that begin like *word*, in order of appearance."""
-        if not word.isalpha() or len(word) < _SHORTEST:
+        if len(word) < _SHORTEST or any(map(str.isdigit, word)):
             return []
         starts = {word[:length] for length in range(_stem(word) - 1, _stem(word) + 2)}
         found = (other for start in sorted(starts) for other in self.stems.get(start, ()))

@@ -6,7 +6,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, ClassVar, Protocol
@@ -105,12 +105,15 @@ class PairClassifier(nn.Module, ABC):
             share: the first numbers of the wider vectors are this one's, times the share; the
                 copy does not look at the others yet.
 
-        Raises SettingsError where the settings differ in anything but the width of the vectors,
-        or the kind has no wider copies.
+        The copy joins its outputs as *settings* say. Raises SettingsError where they differ
+        otherwise in anything but the width of the vectors, or the kind has no wider copies.
         """
-        if settings != self.settings or share != 1:
+        own = replace(self.settings, sum_weight=settings.sum_weight)
+        if settings != own or share != 1:
             raise SettingsError("the classifier to start from has another shape than the new one")
-        return copy.deepcopy(self)
+        copied = copy.deepcopy(self)
+        copied.settings = own
+        return copied
 
     def scores(self, logits: Logits) -> Scores:
         """Return the scores of pairs by their logits, ``(n,)``; see ``PairScorer``."""
@@ -141,7 +144,8 @@ class PairClassifier(nn.Module, ABC):
             kept = torch.logaddexp(torch.full_like(kept, math.log(minor)), kept)
         weight: float = self.settings.sum_weight
         quality: Tensor = kept - torch.logaddexp(-translation, lost)
-        return (quality + weight * (translation + flawless)) / (1 + 2 * weight)
+        both: Tensor = translation + flawless
+        return (quality + both * weight) / (1 + 2 * weight)
 
 
 def expected_quality(logits: Logits, minor_error_quality: float) -> NDArray[np.floating]:

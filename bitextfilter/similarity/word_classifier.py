@@ -160,7 +160,7 @@ class WordClassifier(PairClassifier):
 
     def widened(self, settings: ClassifierSettings, share: float) -> PairClassifier:
         """See :meth:`PairClassifier.widened`."""
-        own = replace(self.settings, dim=settings.dim)
+        own = replace(self.settings, dim=settings.dim, sum_weight=settings.sum_weight)
         if isinstance(settings, WordClassifierSettings):
             own = replace(own, word_length=settings.word_length)
             settings = replace(settings, spacing=own.spacing)

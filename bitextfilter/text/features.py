@@ -156,7 +156,15 @@ def _beginning(sentence: str) -> str:
     """Return the part of a sentence that is read, so that a long one costs no more."""
     if len(sentence) <= MOST_WORDS:
         return sentence
-    return " ".join(_NORMALISATION(sentence[:_MOST_CHARACTERS], "").split()[:MOST_WORDS])
+    left, kept = MOST_WORDS, []
+    for token in sentence[:_MOST_CHARACTERS].split():
+        words = _NORMALISATION(token, "").split()
+        if len(words) >= left:
+            kept.append(token if len(words) == left else " ".join(words[:left]))
+            break
+        kept.append(token)
+        left -= len(words)
+    return " ".join(kept)
 
 
 Flags = NDArray[np.float32]

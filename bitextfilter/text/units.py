@@ -70,6 +70,18 @@ def joined_units(units: Sequence[str]) -> str:
     return joined
 
 
+@functools.cache
+def _mark_pattern() -> Any:
+    import regex
+
+    return regex.compile(r"([^\w\s\p{M}])", regex.VERSION1)
+
+
+def marks_apart(text: str) -> str:
+    """Return *text* with spaces around each mark of punctuation, and single spaces."""
+    return " ".join(_mark_pattern().sub(r" \1 ", text).split())
+
+
 Span = tuple[int, int]
 """First character of a part of a text, and the one behind it."""
 

@@ -285,7 +285,7 @@ def _longest(lengths: Indices, groups: Indices, count: int) -> Indices:
 
 
 def _cut(order: Indices, groups: Indices, size: int) -> list[Indices]:
-    """Cut rows into mini-batches of *size* or a little less, between groups."""
+    """Cut rows into mini-batches of about *size*, between groups."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     wanted = np.arange(size, len(order), size)
     places = starts[np.searchsorted(starts, wanted, side="right") - 1]

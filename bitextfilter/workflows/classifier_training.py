@@ -200,7 +200,7 @@ class ClassifierConfig(Settings):
     def fitting(self, examples: Examples) -> ClassifierConfig:
         """Return the same with a quality of 0, if no example has a minor error."""
         between = examples.nearly or examples.contrasts or examples.graded
-        return self if between else replace(self, minor_error_quality=0.0)
+        return self if between else replace(self, minor_error_quality=0.0, sum_weight=0.0)
 
 
 def choose_negatives(
@@ -283,11 +283,12 @@ class Examples:
 
     def apart(self) -> Examples:
         """Return the same without the negatives that are in another class, too."""
-        right = set(self.positives)
-        nearly = [pair for pair in self.nearly if pair not in right]
-        known = right.union(nearly)
-        negatives = [pair for pair in self.negatives if pair not in known]
+        right = set(self.positives).union(each.better for each in self.contrasts)
         contrasts = [each for each in self.contrasts if each.pair not in right]
+        spoilt = {each.pair for each in contrasts}
+        nearly = [pair for pair in self.nearly if pair not in right | spoilt]
+        known = right.union(nearly, spoilt)
+        negatives = [pair for pair in self.negatives if pair not in known]
         return Examples(self.positives, negatives, nearly, contrasts, self.graded)
 
     def counts(self) -> dict[str, int]:

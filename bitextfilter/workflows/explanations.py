@@ -7,7 +7,7 @@ Where one side lacks a word, its counterpart on the other side is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from bitextfilter.arrays import Floats, Scores
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import parse_rules
 from bitextfilter.filters.rule import Cost, Rule
-from bitextfilter.scoring.model import Model
 from bitextfilter.text.negations import NEGATION_WORDS
 from bitextfilter.text.units import Span, word_spans
 
@@ -33,16 +32,26 @@ _PAIRS = 64
 _SIDES = ("source", "target")
 
 
+PairScores = Callable[[Sequence[str], Sequence[str]], Scores]
+"""Sources and targets → scores ``(n,)``."""
+
+
 class Explainer:
     """Tells what weighs against pairs, by a measure of a model and by rules."""
 
-    def __init__(self, model: Model, measure: str) -> None:
-        """Take the default rules of bitext-filter that need no model of language, and numbers."""
-        self._model, self._measure = model, measure
+    def __init__(self, score: PairScores, measure: str, languages: tuple[str, str]) -> None:
+        """Take the default rules of bitext-filter that need no model of language, and numbers.
+
+        Args:
+            score: sources and targets → their scores ``(n,)``.
+            measure: the name of the scores.
+            languages: codes of both sides.
+        """
+        self._score, self._measure, self._languages = score, measure, languages
         self._rules: list[Rule] = []
         for rule, *_ in parse_rules(["default", "numbers"]):
             if rule.cost < Cost.MODEL and rule not in self._rules:
-                rule.prepare(model.languages)
+                rule.prepare(languages)
                 self._rules.append(rule)
 
     def __call__(self, sources: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
@@ -60,7 +69,7 @@ class Explainer:
 
     def _reasons(self, pairs: list[tuple[str, str]]) -> Iterator[list[str]]:
         sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
-        batch = Pairs(sources, targets, self._model.languages)
+        batch = Pairs(sources, targets, self._languages)
         results = [rule.check(batch) for rule in self._rules]
         for place, (pair, words) in enumerate(zip(pairs, self._words(pairs), strict=True)):
             failed = [result.reason(place) for result in results if not result.keep[place]]
@@ -87,7 +96,7 @@ class Explainer:
     def _levels(self, pairs: list[tuple[str, str]]) -> Floats:
         """Return the scores of pairs, as logits or twentieths."""
         sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
-        scores: Scores = self._model.score(sources, targets, self._measure)[self._measure]
+        scores = self._score(sources, targets)
         if self._measure != "mlp":
             return scores.astype(np.float64) * _TWENTIETHS
         bounded = np.clip(scores.astype(np.float64), 1e-12, 1 - 1e-7)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bitextfilter import __version__
 from bitextfilter.arrays import Floats
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.judgements import (
     JudgedCut,
     JudgedRows,
@@ -78,6 +78,11 @@ class Learnt:
             )
         self.model, self.file, self.standard = model, file, standard
         rows = judged_rows(judgements, standard, file)
+        if rows.ruled.all():
+            remedy = "label rows that no rule drops, too"
+            raise InputError(
+                "every labelled row is one that a rule drops", file=file, remedy=remedy
+            )
         places, grades = grades_of(judgements, standard)
         pairs = [judgements.sample.rows[place][:2] for place in places]
         config = ClassifierConfig.from_dict({}, kind=model.classifier.settings.kind)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -26,6 +25,7 @@ from pathlib import Path
 from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
 from bitextfilter.corpus.mistakes import MISTAKES
 from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
+from bitextfilter.corpus.noise_material import words_of
 from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.neighbours import matches
@@ -37,7 +37,6 @@ Versions = list[tuple[int, int, dict[str, int]]]
 Related = dict[str, dict[str, list[str]]]
 Lexicon = dict[tuple[str, str], dict[str, list[str]]]
 
-_LETTERS = re.compile(r"[^\W\d_]+")
 
 PAIRS_PER_FILE = 20_000
 BLOCK = 500
@@ -124,7 +123,7 @@ def near_words(model: Model, pairs: Collection[Pair]) -> tuple[Related, Lexicon]
     """Related words of each language, and translations of words, by the model's vectors."""
     words, vectors = [], []
     for side, language in enumerate(model.languages):
-        counts = Counter(w for pair in pairs for w in _LETTERS.findall(pair[side].lower()))
+        counts = Counter(word for pair in pairs for word in words_of(pair[side].lower()))
         known = [word for word, count in counts.items() if count >= KNOWN and len(word) > 1]
         words.append(known)
         vectors.append(unit_rows(model.encode(known, language)))

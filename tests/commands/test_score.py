@@ -340,7 +340,10 @@ def test_the_help_tells_each_measure_as_it_is() -> None:
 def test_reasons_are_one_more_column(folder: Path, model: Model) -> None:
     from bitextfilter.workflows.explanations import Explainer
 
-    reasons = Explainer(model, "cosine")(SOURCES, TARGETS)
+    explainer = Explainer(
+        lambda *sides: model.score(*sides, "cosine")["cosine"], "cosine", model.languages
+    )
+    reasons = explainer(SOURCES, TARGETS)
     data = b"source\ttarget\n" + DATA + b"only one\na1 a2 not a3\tb4 7\n"
     words = ("--header", "--explain", "--similarity", "cosine,mlp", "--on-error", "reject")
     head, *rows = (line.rstrip(b"\n").split(b"\t") for line in lines_of(folder, *words, data=data))

@@ -48,6 +48,7 @@ ATTACKS: dict[Attack, float] = {
     texts.align_documents: 1,
     reports.report: 1,
     reports.evaluate: 3,
+    reports.judge: 2,
     reports.recommend: 0.5,
     paraphrases.tables: 1,
     paraphrases.make: 0.5,

@@ -48,6 +48,7 @@ def evaluate(bench: Bench) -> None:
             ["bitext-evaluate mining", file, file, "--column", "3", *rows.words],
             ["bitext-evaluate corpus", file, "--score-column", "3", *rows.words],
             ["bitext-evaluate corpus", file, "--column", "1", "--lowercase", *header],
+            ["bitext-evaluate contrasts", file, "--worse-tcol", "1", "--model", toy, *rows.words],
             ["bitext-evaluate sts", file, "--human", "3", "--model", toy, *rows.words],
             ["bitext-evaluate sts", file, "--human", "3", "--column", "3", "--grades", *rows.words],
             [
@@ -82,6 +83,30 @@ def evaluate(bench: Bench) -> None:
     assert done.code in (0, 65, 2), done
     done.out.decode()
     bench.counts["rows"] += len(rows.lines)
+
+
+def judge(bench: Bench) -> None:
+    """Samples, labels and what follows from them, or one clear line; damaged files too."""
+    rows, toy = table(bench, min(bench.some(), 150)), models() / "toy"
+    file, out = bench.file(rows.data), bench.folder / "new"
+    words = ["--column", "3", "--count", "20", "--on-error", "reject", *rows.words]
+    drawn = bench.run("bitext-judge sample", "-i", file, *words)
+    assert drawn.code in (0, 65), drawn
+    bench.counts["rows"] += len(rows.lines)
+    if drawn.code:
+        return
+    sample = bench.file(drawn.out, "sample.tsv")
+    asked = bench.run("bitext-judge command", "awk '{print NR % 2}'", sample, "--scale", "0-1")
+    assert asked.code in (0, 2, 65, 69), asked
+    labels = bench.file(asked.out, "labels.tsv")
+    if bench.chance(0.5):
+        labels = bench.file(mutated(bench.chooser, asked.out, 50), "other.tsv")
+    for command in ("page", "report", "learn"):
+        given = [sample] if command == "page" else [sample, labels, "--bootstrap", "9"]
+        more = ["--model", str(toy), "-o", str(out)] if command == "learn" else []
+        done = bench.run(f"bitext-judge {command}", *given, *more)
+        assert done.code in (0, 65, 78), done
+    assert not out.exists() or bench.run("bitext-models verify", out).code == 0
 
 
 def recommend(bench: Bench) -> None:

@@ -100,6 +100,8 @@ LINES = {
     " --dropped @/dropped.tsv -o out.tsv --manifest out.json",
     "page to judge": "bitext-judge page @/sample.tsv --annotator a -o out.html",
     "judged by a program": "bitext-judge command @/judge @/sample.tsv -o out.tsv",
+    "a learning score": f"bitext-judge learn {MODEL} @/sample.tsv @/labels.tsv --bootstrap 9"
+    " -o out.model",
     "yields": "bitext-judge report @/sample.tsv @/labels.tsv --disagreements out.apart -o out.tsv",
     "convert": "bitext-convert --to moses -i @/rows.tsv out.aa out.bb.gz",
     "convert to tmx": "bitext-convert --to tmx --languages aa,bb -i @/rows.tsv -o out.tmx",
@@ -147,6 +149,7 @@ LINES = {
     "recovery": f"bitext-evaluate recovery {MODEL} @/dev.tsv --similarity cosine -o out.tsv",
     "filtering": "bitext-evaluate filtering --labels 1 --clean-label 1 --column 4 @/judged.tsv"
     " -o out.tsv",
+    "contrasts": f"bitext-evaluate contrasts {MODEL} --worse-tcol 1 @/dev.tsv -o out.tsv",
     "mining": "bitext-evaluate mining @/dev.tsv @/scored.tsv --json -o out.json",
     "links": "bitext-evaluate alignment @/links @/links -o out.tsv",
     "correlation": "bitext-evaluate sts --human 1 --column 4 @/judged.tsv -o out.tsv",

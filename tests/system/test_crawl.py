@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from console import ROOT
 
-from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS
+from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
+from bitextfilter.corpus.noise import CLEAN
 
 SCRIPT = ROOT / "examples" / "clean-a-crawl" / "make-crawl.sh"
 ROWS = 460
@@ -57,7 +58,7 @@ def test_the_crawl_has_all_kinds_and_copies_and_is_the_same_again(
     rows = [line.split("\t") for line in text.decode().removesuffix("\n").split("\n")]
     assert len(rows) == ROWS and {len(row) for row in rows} == {4}
     labels = Counter(row[2] for row in rows)
-    assert set(labels) == {CLEAN, *NOISE_KINDS}
+    assert set(labels) == {CLEAN, *CRAWL_NOISE}
     assert 0.2 < labels[CLEAN] / ROWS < 0.4
     copies = Counter(row[3] for row in rows)
     assert copies["first"] == 402 and min(copies.values()) >= 15

@@ -104,6 +104,9 @@ def test_words_after_a_space_are_marked() -> None:
     rows, spaced = WordReader().read(["Tom, don't !", "", "  a", "(b) ."])
     assert rows.lengths.tolist() == [6, 1, 1, 4]
     assert spaced.tolist() == [1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1]
+    text = "Tom, don't panic! "
+    short, long = (WordReader().read([text * count])[1] for count in (50, 500))
+    assert len(long) == MOST_WORDS and long[: len(short)].tolist() == short.tolist()
 
 
 def test_the_first_words_of_a_long_sentence_are_read() -> None:

@@ -70,10 +70,10 @@ class _ContrastColumns(Columns):
 def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Measure how often a damaged pair scores lower than the same pair without the damage.
 
-    FILE (default: stdin) has both in each row. Writes a line for each kind of damage and for the
-    unweighted mean of the kinds, tab-separated: kind, part of the pairs that score lower, 0 to 1,
-    higher is better, with the ends of its 95 % interval, part that scores the same, pairs,
-    signature. Memory holds FILE.
+    FILE (default: stdin) has both in each row; rows without damage are left out, and counted.
+    Writes a line for each kind of damage and for the unweighted mean of the kinds, tab-separated:
+    kind, part of the pairs that score lower, 0 to 1, higher is better, with the ends of its 95 %
+    interval, part that scores the same, pairs, signature. Memory holds FILE.
 
     Example:
 
@@ -93,9 +93,11 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     kind = () if settings.kinds is None else (WantedColumn("kind", "--kinds", settings.kinds),)
     columns = _ContrastColumns(sides.source, sides.target, others=(*worse, *kind))
     output = run.output()
-    rows = [row.texts for row in chain.from_iterable(run.good_windows(columns, settings.file))]
+    every = [row.texts for row in chain.from_iterable(run.good_windows(columns, settings.file))]
+    rows = [texts for texts in every if texts[:2] != texts[2:4]]
+    run.counts["undamaged"] = len(every) - len(rows)
     if not rows:
-        raise InputError("no pairs", file=stream_name(settings.file))
+        raise InputError("no pair is damaged", file=stream_name(settings.file))
     model = run.model()
     measure = settings.similarity or model.default_measure
     better, damaged = (

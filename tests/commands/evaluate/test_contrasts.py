@@ -61,6 +61,8 @@ def test_what_cannot_be_measured(folder: Path) -> None:
     assert "--worse-scol or --worse-tcol" in contrasts(*model).stderr
     assert contrasts(*model).exit_code == 2
     assert contrasts(*model, "--worse-tcol", "2", text="").exit_code == 65
+    same = contrasts(*model, "--scol", "2", "--tcol", "3", "--worse-tcol", "3")
+    assert same.exit_code == 65 and "no pair is damaged" in same.stderr
     bad = contrasts(*model, "--worse-tcol", "9")
     assert (bad.exit_code, bad.stderr.count("\n")) == (65, 1) and "stdin:1: 4 columns" in bad.stderr
     assert contrasts(*model, "--worse-tcol", "2", "--similarity", "luck").exit_code == 2
