@@ -101,10 +101,13 @@ def judge(bench: Bench) -> None:
     labels = bench.file(asked.out, "labels.tsv")
     if bench.chance(0.5):
         labels = bench.file(mutated(bench.chooser, asked.out, 50), "other.tsv")
-    for command in ("page", "report", "learn"):
-        given = [sample] if command == "page" else [sample, labels, "--bootstrap", "9"]
-        more = ["--model", str(toy), "-o", str(out)] if command == "learn" else []
-        done = bench.run(f"bitext-judge {command}", *given, *more)
+    lines = [
+        ["bitext-judge page", sample],
+        ["bitext-judge report", sample, labels, "--bootstrap", "9"],
+        ["bitext-judge learn", sample, labels, "--bootstrap", "9", "--model", toy, "-o", out],
+    ]
+    for line in lines:
+        done = bench.run(*line)
         assert done.code in (0, 65, 78), done
     assert not out.exists() or bench.run("bitext-models verify", out).code == 0
 

@@ -60,6 +60,16 @@ class _ContrastColumns(Columns):
         return (*super().wanted(), *self.others)
 
 
+def _damaged(run: Run, columns: _ContrastColumns, file: str) -> list[tuple[str, ...]]:
+    """Read the rows with damage; raises InputError if there are none."""
+    every = [row.texts for row in chain.from_iterable(run.good_windows(columns, file))]
+    rows = [texts for texts in every if texts[:2] != texts[2:4]]
+    run.counts["undamaged"] = len(every) - len(rows)
+    if not rows:
+        raise InputError("no pair is damaged", file=stream_name(file))
+    return rows
+
+
 @command(
     "contrasts",
     _Settings,
@@ -93,11 +103,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     kind = () if settings.kinds is None else (WantedColumn("kind", "--kinds", settings.kinds),)
     columns = _ContrastColumns(sides.source, sides.target, others=(*worse, *kind))
     output = run.output()
-    every = [row.texts for row in chain.from_iterable(run.good_windows(columns, settings.file))]
-    rows = [texts for texts in every if texts[:2] != texts[2:4]]
-    run.counts["undamaged"] = len(every) - len(rows)
-    if not rows:
-        raise InputError("no pair is damaged", file=stream_name(settings.file))
+    rows = _damaged(run, columns, settings.file)
     model = run.model()
     measure = settings.similarity or model.default_measure
     better, damaged = (
