@@ -268,11 +268,10 @@ def noise(bench: Bench) -> None:
     rows, chooser = table(bench), bench.chooser
     foreign = bench.file("Une phrase en français pour essayer.\n".encode() * 20)
     words = [*rows.words, "--languages", "en,de", "--foreign", foreign]
-    words += (
-        ["--rate", "all=0.9"]
-        if bench.chance(0.5)
-        else [*("--rate", f"{chooser.choice(list(NOISE_KINDS))}=1")]
-    )
+    words += ["--related", bench.file(b"en\tdog\tcat\nde\tund\toder\n")]
+    words += ["--lexicon", bench.file(b"the\tder\ndog\tHund\nand\tund\n")]
+    kinds = ["all=0.9", "mistakes=0.9", f"{chooser.choice(list(NOISE_KINDS))}=1"]
+    words += ["--rate", chooser.choice(kinds)]
     words += ["--words", "1-500", "--window", str(chooser.choice((1, 50, 10000)))]
     words += ["--seed", str(chooser.randrange(9))]
     if rows.places[0] == rows.places[1]:
