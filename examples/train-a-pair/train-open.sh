@@ -5,7 +5,8 @@
 #
 # open.txt beside this script names the files, DATA/train/L1-L2/NAME.tsv.gz: those of this pair are
 # trained on, and sentences of all others serve as foreign text. The classifier also learns from the
-# pairs of DATA/train/multi, where they are, and from DATA/train/quality/catastrophic.PAIR.tsv.xz. The model OUTPUT/SOURCE-TARGET gets
+# pairs of DATA/train/multi, where they are, and from DATA/train/quality/catastrophic.PAIR.tsv.xz:
+# name these in the attribution of a model that is passed on. The model OUTPUT/SOURCE-TARGET gets
 # the card and the attribution of examples/train-SOURCE-TARGET.
 set -eu
 IFS='

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
@@ -17,7 +15,13 @@ from bitextfilter.commands.frame.options import (
     option,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.judge.options import GOOD, chosen_standard, read_labels, read_sample
+from bitextfilter.commands.judge.options import (
+    GOOD,
+    chosen_standard,
+    read_labels,
+    read_sample,
+    refuse_twice,
+)
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
@@ -39,10 +43,7 @@ class _Settings:
 
     def __post_init__(self) -> None:
         """Refuse files that are named twice."""
-        if (self.sample, *self.labels).count("-") > 1:
-            raise click.UsageError("stdin is asked for twice")
-        if double := next((name for name in self.labels if self.labels.count(name) > 1), None):
-            raise click.UsageError(f"{double} is named twice")
+        refuse_twice(self.sample, self.labels)
 
 
 @command("learn", _Settings, bootstrap_options(), ModelName, uses="threads device")

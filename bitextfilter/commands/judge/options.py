@@ -56,6 +56,14 @@ def chosen_standard(judgements: Judgements, good: str | None) -> Standard:
         raise click.UsageError(f"--good: {error}") from error
 
 
+def refuse_twice(sample: str, labels: Sequence[str]) -> None:
+    """Raise UsageError for a file of labels that is named twice, and for stdin asked for twice."""
+    if (sample, *labels).count("-") > 1:
+        raise click.UsageError("stdin is asked for twice")
+    if double := next((name for name in labels if labels.count(name) > 1), None):
+        raise click.UsageError(f"{double} is named twice")
+
+
 def read_sample(run: Run, path: str) -> RowSample:
     """Read the sample in a file."""
     from bitextfilter.io import judgements

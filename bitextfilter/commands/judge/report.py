@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import click
-
 from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
@@ -19,7 +17,13 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.judge.options import GOOD, chosen_standard, read_labels, read_sample
+from bitextfilter.commands.judge.options import (
+    GOOD,
+    chosen_standard,
+    read_labels,
+    read_sample,
+    refuse_twice,
+)
 from bitextfilter.io.files import in_utf_8, stream_name
 
 if TYPE_CHECKING:
@@ -58,10 +62,7 @@ class _Settings:
 
     def __post_init__(self) -> None:
         """Refuse files that are named twice."""
-        if (self.sample, *self.labels).count("-") > 1:
-            raise click.UsageError("stdin is asked for twice")
-        if double := next((name for name in self.labels if self.labels.count(name) > 1), None):
-            raise click.UsageError(f"{double} is named twice")
+        refuse_twice(self.sample, self.labels)
 
 
 @command("report", _Settings, bootstrap_options(), row_options("output"), uses="")
