@@ -98,8 +98,8 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
     The model gets a network over the vectors of both sentences, or of all their words. Its score
     is the probability of a good translation, 0 to 1. Writes accuracy, AUC, calibration error and
-    the scores' distribution over a held-out part of the pairs, tab-separated: before and after a
-    temperature is fitted. Memory holds the pairs used and their vectors.
+    the scores' distribution over a held-out part of the pairs, tab-separated: before and after
+    calibration. Memory holds the pairs used and their vectors.
 
     Example:
 

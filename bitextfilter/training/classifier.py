@@ -1,8 +1,8 @@
-"""Training of pair classifiers: the loss, the learner, and the calibration of probabilities.
+"""Training of pair classifiers: the loss, the learner, and the report.
 
 Kim et al. 2019, section 3.3: binary cross-entropy on clean pairs and negatives (eq. 15, whose
 second term should read log(1 - q)). For a smoother score than theirs, weights decay, labels may be
-smoothed, and a temperature is fitted to pairs kept apart. Where pairs with a minor error are
+smoothed, and the outputs are calibrated on pairs kept apart. Where pairs with a minor error are
 known, two logits are trained: of a translation, minor errors allowed; and of one without an
 error, given that it is a translation.
 """
@@ -20,17 +20,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
-from bitextfilter.arrays import Floats, Indices, Scores
+from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import InputError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Dropout
 from bitextfilter.similarity.pair_classifier import (
     ClassifierSettings,
+    Logits,
     PairClassifier,
     build_classifier,
 )
-from bitextfilter.similarity.separation import roc_auc
+from bitextfilter.training.calibration import Metrics, fit_calibration, measure
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
 from bitextfilter.training.loop import Learner, Progress, Stream, learn_in_memory
 from bitextfilter.training.settings import ClassifierTraining
@@ -97,84 +98,6 @@ def rescale_translation_logit(classifier: PairClassifier, scale: float, bias: fl
     if classifier.settings.logits == 2:
         classifier.output_layer.weight[0] *= scale
         classifier.output_layer.bias[0] = scale * (classifier.output_layer.bias[0] + bias)
-
-
-TENTHS = 10
-_COLDEST, _HOTTEST = 0.05, 100.0
-
-
-@dataclass(frozen=True)
-class Metrics:
-    """Quality of the probabilities of ``n`` pairs."""
-
-    accuracy: float
-    """Part on the right side of .5."""
-    auc: float
-    """Chance that a positive scores above a negative; a tie counts half."""
-    calibration_error: float
-    """Expected calibration error (Guo et al. 2017) over tenths: the mean difference between the
-    probability and the part of positives among the pairs with about that probability. A pair with
-    a minor error counts as a part of a positive."""
-    positives: tuple[int, ...]
-    """Positives with a score in 0-.1, .1-.2, ..., .9-1."""
-    negatives: tuple[int, ...]
-    """Negatives likewise."""
-
-
-def measure(logits: Floats, qualities: Scores, temperature: float = 1.0) -> Metrics:
-    """Measure the probabilities of logits ``(n,)`` against qualities ``(n,)``, 1 for a positive.
-
-    A negative has a quality below 1/2; others between count for the calibration alone. Raises
-    ValueError if either class is missing.
-    """
-    probabilities = _sigmoid(logits / temperature)
-    excess = np.abs(_excess(probabilities, qualities)).sum() / len(qualities)
-    clear = (qualities == 1) | (qualities < 0.5)
-    logits, probabilities, labels = logits[clear], probabilities[clear], qualities[clear] == 1
-    if labels.all() or not labels.any():
-        raise ValueError("metrics need positives and negatives")
-    tenths = _tenths(probabilities)
-    counts = np.stack([np.bincount(tenths[labels == kind], minlength=TENTHS) for kind in (1, 0)])
-    return Metrics(
-        accuracy=float(np.mean((probabilities > 0.5) == labels)),
-        auc=roc_auc(logits[labels], logits[~labels]),
-        calibration_error=float(excess),
-        positives=tuple(counts[0].tolist()),
-        negatives=tuple(counts[1].tolist()),
-    )
-
-
-def _tenths(probabilities: Floats) -> Indices:
-    return np.minimum((probabilities * TENTHS).astype(np.int64), TENTHS - 1)
-
-
-def _excess(probabilities: Floats, qualities: Scores) -> Floats:
-    """Sum of probabilities less qualities, for each tenth of the probabilities, ``(TENTHS,)``."""
-    return np.bincount(_tenths(probabilities), probabilities - qualities, TENTHS).astype(np.float64)
-
-
-def fit_temperature(logits: Floats, qualities: Scores) -> float:
-    """Return the T, between .05 and 100, that makes sigmoid(logit / T) most probable.
-
-    Temperature scaling (Guo et al. 2017) with Platt's targets (1999): of p positives (quality 1)
-    each counts as (p + 1) / (p + 2), of q negatives (quality 0) each as 1 / (q + 2), so that T
-    stays above 0 even where no pair is on the wrong side; others count as their quality. The
-    likelihood is concave in 1 / T: its slope is followed to 0 by bisection.
-    """
-    positives, negatives = np.count_nonzero(qualities == 1), np.count_nonzero(qualities == 0)
-    targets = qualities.astype(np.float64)
-    targets[qualities == 1] = (positives + 1) / (positives + 2)
-    targets[qualities == 0] = 1 / (negatives + 2)
-    low, high = 1 / _HOTTEST, 1 / _COLDEST
-    for _ in range(60):
-        middle = (low + high) / 2
-        slope = ((targets - _sigmoid(logits * middle)) * logits).sum()
-        low, high = (middle, high) if slope > 0 else (low, middle)
-    return 2 / (low + high)
-
-
-def _sigmoid(logits: Floats) -> Floats:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)))
 
 
 class ClassifierLearner(Learner):
@@ -275,10 +198,12 @@ class ClassifierReport:
     epoch: int
     """The epoch kept, from 1."""
     tuning_losses: tuple[float, ...]
-    """Mean cross-entropy on the tuning part after each epoch, in nats."""
+    """Mean unsmoothed cross-entropy of the outputs on the tuning part after each epoch, in nats."""
     temperature: float
+    offset: float
+    """Added to the outputs."""
     before: Metrics
-    """With temperature 1."""
+    """Without both."""
     after: Metrics
 
 
@@ -324,17 +249,30 @@ def train_classifier(
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
         tuning, held_out = (_logits(classifier, pairs, p, training.batch_size) for p in parts[1:])
-    if training.calibrate:
-        classifier.temperature.fill_(fit_temperature(tuning, pairs.qualities[parts[1]]))
+    right = pairs.qualities[parts[2]]
+    before = measure(classifier.joined(held_out), right)
+    offset = _calibrate(classifier, tuning, pairs.qualities[parts[1]]) if training.calibrate else 0
     temperature = float(classifier.temperature)
     return classifier, ClassifierReport(
         pairs=(len(parts[0]), len(parts[1]), len(parts[2])),
         epoch=epoch,
         tuning_losses=tuple(losses),
         temperature=temperature,
-        before=measure(held_out, pairs.qualities[parts[2]]),
-        after=measure(held_out, pairs.qualities[parts[2]], temperature),
+        offset=offset,
+        before=before,
+        after=measure(classifier.joined(held_out + offset), right, temperature),
     )
+
+
+@torch.no_grad()
+def _calibrate(classifier: PairClassifier, logits: Logits, qualities: Scores) -> float:
+    """Set bias and temperature by the logits ``(n, 1 or 2)`` of some pairs; returns the offset."""
+    offset, temperature = fit_calibration(
+        lambda x: classifier.joined(logits + x), qualities, classifier.settings.minor_error_quality
+    )
+    classifier.output_layer.bias.add_(offset)
+    classifier.temperature.fill_(temperature)
+    return offset
 
 
 def _check_kinds(pairs: LabelledPairs, *parts: Indices) -> None:
@@ -366,7 +304,7 @@ def fit_classifier(
     def tuning_loss(classifier: PairClassifier) -> float:
         logits = torch.from_numpy(_logits(classifier, pairs, parts[1], size))
         qualities = torch.from_numpy(pairs.qualities[parts[1]].astype(np.float64))
-        return float(binary_cross_entropy_with_logits(logits, qualities))
+        return float(logits_loss(logits, qualities, 0, classifier.settings.minor_error_quality))
 
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
@@ -384,11 +322,11 @@ def fit_classifier(
 def _logits(
     classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int
 ) -> NDArray[np.float64]:
-    """Return the logits of the expected quality of some pairs, ``(rows,)``."""
-    logits = np.empty(len(rows))
+    """Return the logits of some pairs, ``(rows, 1 or 2)``."""
+    logits = np.empty((len(rows), classifier.settings.logits))
     places = np.empty(len(pairs.labels), dtype=np.int64)
     places[rows] = np.arange(len(rows))
     with torch.random.fork_rng(devices=[]):
         for some in pairs.batches(rows, size):
-            logits[places[some]] = classifier.joined(pairs.logits(classifier, some).numpy())
+            logits[places[some]] = pairs.logits(classifier, some).numpy()
     return logits

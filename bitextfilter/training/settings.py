@@ -360,7 +360,7 @@ class ClassifierTraining(LoopSettings):
     )
     held_out: float = setting(
         0.1,
-        "part of the pairs that is measured on, and the part that stopping and temperature use",
+        "part of the pairs that is measured on, and the part that stopping and calibration use",
         within="> 0, < 0.5",
     )
     logit_scale: float = setting(
@@ -369,7 +369,7 @@ class ClassifierTraining(LoopSettings):
         within="> 0",
     )
     logit_bias: float = setting(0.0, "see `logit_scale`")
-    calibrate: bool = setting(True, "fit a temperature")
+    calibrate: bool = setting(True, "fit an offset and a temperature")
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
 
     clip = 5.0

@@ -486,5 +486,6 @@ def table(report: ClassifierReport) -> str:
         for tenth, counts in enumerate(zip(*(getattr(f, kind) for f in both), strict=True)):
             tenths = f"{tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"
             rows.append([f"{kind} {tenths}", *map(str, counts)])
+    rows.append(["offset", "0.0000", f"{report.offset:.4f}"])
     rows.append(["temperature", "1.0000", f"{report.temperature:.4f}"])
     return "".join("\t".join(row) + "\n" for row in rows)

@@ -225,7 +225,7 @@ def test_table(data: Path, tmp_path: Path) -> None:
     assert rows[0] == ["held-out pairs", "before", "after"]
     names = [row[0] for row in rows]
     assert names[1:5] == ["accuracy", "auc", "calibration error", "positives 0.0-0.1"]
-    assert names[-2:] == ["negatives 0.9-1.0", "temperature"]
+    assert names[-3:] == ["negatives 0.9-1.0", "offset", "temperature"]
     cells = {row[0]: row[1:] for row in rows[1:]}
     for column in (0, 1):
         counted = {

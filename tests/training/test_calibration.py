@@ -1,4 +1,4 @@
-"""Figures and temperature, against counting and searching."""
+"""Figures and calibration, against counting and searching."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.training.classifier import fit_temperature, measure
+from bitextfilter.training.calibration import fit_calibration, measure
 
 Scored = list[tuple[float, float]]
 LOGITS = st.floats(-9, 9).map(lambda x: round(x, 1))
@@ -37,8 +37,9 @@ def test_figures_as_counted(rows: Scored, temperature: float) -> None:
     assert found.auc == pytest.approx(sum(won) / len(won))
     tenths = [[(p, y) for p, y in scores if min(int(p * 10), 9) == t] for t in range(10)]
     parts = [[(p, w) for p, w in qualities if min(int(p * 10), 9) == t] for t in range(10)]
-    gap = sum(abs(sum(p for p, _ in part) - sum(w for _, w in part)) for part in parts)
-    assert found.calibration_error == pytest.approx(gap / len(scores))
+    of_class = {kind: sum(y == kind for _, y in scores) for kind in (True, False)}
+    gap = sum(abs(sum((p - w) / of_class[w == 1] / 2 for p, w in part)) for part in parts)
+    assert found.calibration_error == pytest.approx(gap)
     assert list(found.positives) == [sum(y for _, y in part) for part in tenths]
     assert list(found.negatives) == [sum(not y for _, y in part) for part in tenths]
 
@@ -50,37 +51,64 @@ def test_figures_need_both_kinds() -> None:
 
 
 @given(SCORED)
-def test_temperature_is_the_likeliest(rows: Scored) -> None:
+def test_calibration_is_the_likeliest(rows: Scored) -> None:
+    """Of a grid around it; negatives together weigh as much as positives."""
     logits, qualities = arrays(rows)
-    positives, negatives = (qualities == 1).sum(), (qualities == 0).sum()
-    target = {0: 1 / (negatives + 2), 0.25: 0.25, 1: (positives + 1) / (positives + 2)}
-    targets = np.array([target[quality] for quality in qualities.tolist()])
+    right = qualities == 1
+    positives, others = right.sum(), (~right).sum()
+    targets = np.where(
+        right, (positives + 1) / (positives + 2), np.maximum(qualities, 1 / (others + 2))
+    )
+    weights = np.where(right, 1 / positives, 1 / others)
 
-    def loss(temperature: float) -> float:
-        z = logits / temperature
-        return float((np.logaddexp(0, z) - targets * z).sum())
+    def loss(offset: float, temperature: float) -> float:
+        z = (logits + offset) / temperature
+        return float((weights * (np.logaddexp(0, z) - targets * z)).sum())
 
-    found = fit_temperature(logits, qualities)
-    assert 0.05 <= found <= 100.01
-    grid = np.geomspace(0.05, 100, 400)
-    assert loss(found) <= min(map(loss, grid)) + 1e-6
+    offset, temperature = fit_calibration(lambda x: logits + x, qualities, 0.25)
+    assert 0.05 <= temperature <= 100.01
+    if abs(offset) < 90:
+        least = min(
+            loss(offset + step, temperature * factor)
+            for step in (-9, -3, -1, -0.1, 0, 0.1, 1, 3, 9)
+            for factor in np.geomspace(0.25, 4, 13)
+            if 0.05 < temperature * factor < 100
+        )
+        assert loss(offset, temperature) <= least + 1e-6
 
 
-def test_temperature_finds_what_was_put_in() -> None:
+@pytest.mark.parametrize("part", [0.5, 0.1])
+def test_calibration_finds_what_was_put_in(part: float) -> None:
+    """Also where few of the pairs are positives: the part that they are does not matter."""
     generator = np.random.default_rng(1)
-    logits = generator.normal(0, 3, 20_000)
-    right = generator.random(20_000) < 1 / (1 + np.exp(-logits))
-    qualities = right.astype(np.float32)
-    assert fit_temperature(logits * 4, qualities) == pytest.approx(4, rel=0.05)
-    after = measure(logits * 4, qualities, 4.0).calibration_error
-    assert after < 0.01 < measure(logits * 4, qualities).calibration_error
+    logits = generator.normal(0, 3, 40_000)
+    right = generator.random(40_000) < 1 / (1 + np.exp(-logits))
+    kept = ~right | (generator.random(40_000) < part * 2)
+    logits, qualities = logits[kept], right[kept].astype(np.float32)
+    offset, temperature = fit_calibration(lambda x: logits * 4 + 3 + x, qualities)
+    assert temperature == pytest.approx(4, rel=0.05) and offset == pytest.approx(-3, abs=0.25)
+    after = measure(logits * 4 + 3 + offset, qualities, temperature).calibration_error
+    assert after < 0.015 < measure(logits * 4 + 3, qualities).calibration_error
 
 
-def test_what_is_nearly_a_positive_keeps_its_worth() -> None:
-    """Calibrated pairs keep a temperature of 1, with a logit of quality a quarter among them."""
+def test_pairs_of_some_worth_do_not_count() -> None:
+    """Neither translations nor others: they change nothing."""
+    generator = np.random.default_rng(1)
+    logits = generator.normal(0, 3, 2000)
+    qualities = (generator.random(2000) < 1 / (1 + np.exp(-logits))).astype(np.float32)
+    more = np.append(logits, [5.0] * 500)
+    between = np.append(qualities, np.float32([0.4] * 500))
+    few = fit_calibration(lambda x: logits + x, qualities, 0.3)
+    assert few == fit_calibration(lambda x: more + x, between, 0.3)
+    minor = between.copy()
+    minor[minor == np.float32(0.4)] = 0.3
+    assert few != fit_calibration(lambda x: more + x, minor, 0.3)
+
+
+def test_logits_may_rise_at_another_rate() -> None:
+    """The offset is searched through the function that it is given."""
     generator = np.random.default_rng(1)
     logits = generator.normal(0, 3, 20_000)
     qualities = (generator.random(20_000) < 1 / (1 + np.exp(-logits))).astype(np.float32)
-    logits[:8000], qualities[:8000] = np.log(0.25 / 0.75), 0.25
-    assert fit_temperature(logits, qualities) == pytest.approx(1, rel=0.05)
-    assert measure(logits, qualities).calibration_error < 0.01
+    offset, temperature = fit_calibration(lambda x: 2 * (logits - 1) + 1.5 * x, qualities)
+    assert 1.5 * offset == pytest.approx(2, abs=0.15) and temperature == pytest.approx(2, rel=0.05)

@@ -73,7 +73,7 @@ def test_a_small_mistake_is_asked_for_by_itself() -> None:
     _, tuning, held_out = split_groups(groups, training.held_out, training.seed)
     with torch.no_grad():
         translation, flawless = torch.sigmoid(near.logits(classifier, held_out)).numpy().T
-        c, f = torch.sigmoid(near.logits(classifier, tuning)).double().T
+        c, f = torch.sigmoid(near.logits(classifier, tuning) - report.offset).double().T
     quality = qualities[held_out]
     assert translation[quality > 0].mean() > 0.85 and translation[quality == 0].mean() < 0.15
     assert (
@@ -82,10 +82,9 @@ def test_a_small_mistake_is_asked_for_by_itself() -> None:
     scores = classifier.probabilities(near.source[held_out], near.target[held_out])
     assert scores[quality == np.float32(0.3)].mean() == pytest.approx(0.3, abs=0.1)
     assert scores[quality == 0].mean() < 0.15 and scores[quality == 1].mean() > 0.8
-    kept = c * (0.3 + 0.7 * f)
-    loss = torch.nn.functional.binary_cross_entropy(
-        kept, torch.from_numpy(qualities[tuning]).double()
-    )
+    kinds = torch.stack([1 - c, c * (1 - f), c * f], dim=1)
+    kind = torch.from_numpy(np.searchsorted([0.1, 0.5], qualities[tuning]))
+    loss = -kinds[torch.arange(len(kind)), kind].log().mean()
     assert report.tuning_losses[report.epoch - 1] == pytest.approx(float(loss), rel=1e-4)
     assert report.after.calibration_error < 0.1
 
@@ -188,6 +187,7 @@ def test_the_best_or_last_epoch_is_kept_and_patience_ends(keep: str) -> None:
     places = split_groups(groups, training.held_out, training.seed)[1]
     with torch.no_grad():
         logits = classifier(*(torch.from_numpy(v[places]) for v in (pairs.source, pairs.target)))
+        logits -= report.offset
     labels = torch.from_numpy(pairs.labels[places].astype(np.float32))
     loss = torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], labels)
     assert float(loss) == pytest.approx(losses[report.epoch - 1], rel=1e-4)
@@ -297,8 +297,9 @@ def test_what_is_trained_is_weighed_in_the_end() -> None:
     )
     rows = np.arange(20)
     with torch.no_grad():
-        c, f = near.logits(plain, rows).T
-        torch.testing.assert_close(near.logits(weighed, rows), torch.stack([2 * c + 1, f], dim=1))
+        c, f = (near.logits(plain, rows) - one.offset).T
+        found = near.logits(weighed, rows) - other.offset
+        torch.testing.assert_close(found, torch.stack([2 * c + 1, f], dim=1))
     assert (one.tuning_losses, one.epoch) == (other.tuning_losses, other.epoch)
     assert one.temperature != other.temperature and one.after != other.after
 
