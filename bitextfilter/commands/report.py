@@ -34,16 +34,20 @@ _LARGEST = 3.4e38
 
 @dataclass(frozen=True)
 class _ScoredColumns(Columns):
-    """The columns of a pair, of its *scores*, and of its *label* if it has one."""
+    """The columns of a pair, of its *scores*, and of its *label* and *reasons* if it has them."""
 
     scores: tuple[int | str, ...] = (-1,)
     label: int | str | None = None
+    reasons: int | str | None = None
 
     def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return source, target, scores, label."""
-        scores = (WantedColumn("score", "--column", where) for where in self.scores)
-        label = () if self.label is None else (WantedColumn("label", "--label", self.label),)
-        return (*super().wanted(), *scores, *label)
+        """Return source, target, scores, label, reasons."""
+        made = [*super().wanted()]
+        made += [WantedColumn("score", "--column", where) for where in self.scores]
+        for name, where in (("label", self.label), ("reasons", self.reasons)):
+            if where is not None:
+                made.append(WantedColumn(name, f"--{name}", where))
+        return tuple(made)
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,9 @@ class _Settings:
     )
     label: int | str | None = option(
         "--label COLUMN", "Column of a label, such as a noise.", as_column
+    )
+    reasons: int | str | None = option(
+        "--reasons COLUMN", "Column of the reasons of bitext-score --explain.", as_column
     )
     filter_manifest: str | None = option(
         "--filter-manifest FILE", "Show rows dropped by each rule: the --manifest of bitext-filter."
@@ -83,8 +90,9 @@ def main(run: Run, settings: _Settings) -> None:
 
     Writes one HTML file, which opens without the internet: each score over the sorted
     corpus and its histogram, lengths, their ratio, pairs at each tenth of the corpus, and a
-    slider for a threshold, with the share that it keeps and the pairs next to it. The manifest of
-    bitext-filter adds the rows dropped by each rule; any other manifest is shown as a table.
+    slider for a threshold, with the share that it keeps and the pairs next to it. --reasons adds
+    what weighs against each pair shown, and the rows with each reason; the manifest of
+    bitext-filter the rows dropped by each rule. Any other manifest is shown as a table.
 
     Rows without a score (no number, or infinite) are counted and left out. Memory: 9 bytes a row
     and 8 for each score. Pairs are shown from a random sample of 20,000, texts cut after 400
@@ -97,11 +105,14 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-report -i scored.tsv -o report.html
         bitext-report --header --column mlp --column csls --label noise < scored.tsv > report.html
         bitext-report -i kept.tsv -o report.html --filter-manifest filter.json --plots figures
+        bitext-score --explain < pairs.tsv | bitext-report --column -2 --reasons -1 > report.html
     """
     _check(run, settings)
     files = run.row_settings
     reader = run.rows(
-        _ScoredColumns(files.scol, files.tcol, True, settings.columns, settings.label)
+        _ScoredColumns(
+            files.scol, files.tcol, True, settings.columns, settings.label, settings.reasons
+        )
     )
     output = run.output()
     run.counts["unscored"] = 0
@@ -113,7 +124,9 @@ def main(run: Run, settings: _Settings) -> None:
 
 
 def _check(run: Run, settings: _Settings) -> None:
-    """Check the outputs before anything is read."""
+    """Check the columns and the outputs before anything is read."""
+    if settings.reasons in settings.columns:
+        raise _no_score(settings.reasons)
     inputs = (settings.filter_manifest, *settings.manifests)
     needs_own_file("--manifest", run.common.manifest, inputs)
     if run.row_settings.output != "-":
@@ -138,7 +151,7 @@ def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
     runs = [] if filter_run is None else [(filter_run.name, filter_run.manifest)]
     runs += [(Path(name).name, read_run(name)) for name in settings.manifests]
     survey = Survey(reader.score_names(settings.columns), unit=settings.count, seed=settings.seed)
-    for samples in _samples(run, reader, len(settings.columns)):
+    for samples in _samples(run, settings, reader):
         survey.add(samples)
     return Report(
         survey,
@@ -146,30 +159,57 @@ def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
         languages=SideLanguages(*(settings.languages or ("", ""))),
         each=settings.pairs,
         left_out={name: run.counts[name] for name in ("rejected", "unscored")},
+        reasons=settings.reasons is not None,
         filter_run=filter_run,
         runs=runs,
     )
 
 
-def _samples(run: Run, reader: RowReader, scores: int) -> Iterator[list[Sample]]:
+def _samples(run: Run, settings: _Settings, reader: RowReader) -> Iterator[list[Sample]]:
     """Yield the rows with all scores; count the others."""
     from bitextfilter.reports.survey import Sample
 
+    count, checked = len(settings.columns), False
     for window in run.windows(reader):
         found = []
         for row in window:
             if not isinstance(row, Row):
                 continue
+            if not checked:
+                _check_apart(settings, reader, row)
+                checked = True
             source, target, *rest = row.texts
-            values = tuple(number_of(text.encode()) for text in rest[:scores])
+            scores, others = rest[:count], rest[count:]
+            values = tuple(number_of(text.encode()) for text in scores)
             if all(abs(value) <= _LARGEST for value in values):
-                found.append(Sample(row.number, source, target, values, "".join(rest[scores:])))
-            else:
-                run.counts["unscored"] += 1
-                if row.number == 1 and any(rest[:scores]):
-                    shown = ", ".join(rest[:scores])[:40]
-                    run.warn(f"line 1 has no score but {shown!r}: is it a --header?")
+                label = "" if settings.label is None else others[0]
+                reasons = "" if settings.reasons is None else others[-1]
+                found.append(Sample(row.number, source, target, values, label, reasons))
+                continue
+            run.counts["unscored"] += 1
+            if row.number == 1 and any(scores):
+                shown = ", ".join(scores)[:40]
+                run.warn(f"line 1 has no score but {shown!r}: is it a --header?")
         yield found
+
+
+def _check_apart(settings: _Settings, reader: RowReader, row: Row) -> None:
+    """Raise UsageError if the reasons of a row are in the column of one of its scores."""
+    width = row.line.count(b"\t") + 1
+
+    def place(where: int | str) -> int:
+        return reader.place(WantedColumn("", "", where)) % width
+
+    for where in settings.columns:
+        if settings.reasons is not None and place(where) == place(settings.reasons):
+            raise _no_score(where)
+
+
+def _no_score(column: int | str | None) -> click.UsageError:
+    """Return the error of a *column* that is both that of a score and that of the reasons."""
+    example = ", such as --column -2" * (column == -1)
+    message = f"--column {column} is the column of --reasons: name that of the score{example}"
+    return click.UsageError(message)
 
 
 def _write_plots(run: Run, report: Report, folder: Path) -> None:

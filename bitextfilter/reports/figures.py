@@ -1,4 +1,4 @@
-"""The charts of a report: scores, drops of each rule, and lengths of the sides."""
+"""The charts of a report: scores, lengths of the sides, reasons, and drops of each rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,15 @@ from bitextfilter.reports.charts import (
     names_axis,
     rows_axis,
 )
-from bitextfilter.reports.survey import Spread, Survey, blocks, counted, densities, quantiles
+from bitextfilter.reports.survey import (
+    ReasonCounts,
+    Spread,
+    Survey,
+    blocks,
+    counted,
+    densities,
+    quantiles,
+)
 
 BINS = 50
 """The bars of a score's histogram."""
@@ -140,17 +148,25 @@ def spread_chart(name: str, spreads: Sequence[Spread], file: str) -> Chart:
     )
 
 
+def _named_bars(counts: ChartValues, margin: float) -> NDArray[np.float64]:
+    """Return the corners of bars of *counts* (n,), each in the row of its name."""
+    rows = np.arange(len(counts), dtype=np.float64)
+    return _corners(0, rows + margin, counts, rows + (1 - margin))
+
+
+def _most_first(counts: Mapping[str, int]) -> list[str]:
+    return sorted(counts, key=lambda name: (-counts[name], name))
+
+
 def drops_chart(rules: Mapping[str, tuple[int, int]]) -> Chart:
     """Make the chart of the rows that each rule dropped, in total and alone.
 
     Rules without drops stand only in the table.
     """
-    names = sorted(rules, key=lambda name: (-rules[name][0], name))
+    names = _most_first({name: dropped for name, (dropped, _) in rules.items()})
     busy = [name for name in names if rules[name][0]] or names[:1]
     counts = np.array([rules[name] for name in busy], dtype=np.float64)
-    rows = np.arange(len(busy), dtype=np.float64)
-    total = _corners(0, rows + 0.15, counts[:, 0], rows + 0.85)
-    unique = _corners(0, rows + 0.3, counts[:, 1], rows + 0.7)
+    total, unique = _named_bars(counts[:, 0], 0.15), _named_bars(counts[:, 1], 0.3)
     table = tuple((name, number(rules[name][0]), number(rules[name][1])) for name in names)
     return Chart(
         "drops",
@@ -161,6 +177,28 @@ def drops_chart(rules: Mapping[str, tuple[int, int]]) -> Chart:
         names_axis(busy),
         (Boxes(total, PALE, "in total"), Boxes(unique, name="by this rule alone")),
         Table(("rule", "dropped", "by this rule alone"), table),
+    )
+
+
+def reasons_chart(found: ReasonCounts, rows: int) -> Chart:
+    """Make the chart of the rows with each reason; *rows* in all, of which some have a reason."""
+    names = _most_first(found.rows)
+    counts = np.array([found.rows[name] for name in names], dtype=np.float64)
+    table = tuple(
+        (name, number(found.rows[name]), f"{found.rows[name] / rows:.1%}") for name in names
+    )
+    text = (
+        f"{number(found.any)} of {number(rows)} rows have a reason, {found.any / rows:.1%}. The "
+        f"most, {table[0][1]}, have {names[0]}."
+    )
+    return Chart(
+        "reasons",
+        "Rows with each reason",
+        text,
+        rows_axis(float(counts.max())),
+        names_axis(names),
+        (Boxes(_named_bars(counts, 0.2)),),
+        Table(("reason", "rows", "part of the rows"), table),
     )
 
 

@@ -24,6 +24,7 @@ from bitextfilter.reports.figures import (
     histogram_chart,
     length_charts,
     number,
+    reasons_chart,
     short_score,
     sorted_chart,
     spread_chart,
@@ -39,6 +40,7 @@ from bitextfilter.reports.survey import (
     fields_of,
     near_thresholds,
     ordered_by,
+    reasons_of,
     spreads_of,
     thresholds_of,
 )
@@ -130,7 +132,8 @@ class Report:
     """A report on scored rows, on the rules of a filter run, and on other runs.
 
     ``each`` is the number of pairs shown at each tenth; ``left_out`` the number of rows left out,
-    by reason; ``runs`` are manifests with their names.
+    by reason; ``reasons`` asks for the figure of those against pairs; ``runs`` are manifests with
+    their names.
     """
 
     survey: Survey
@@ -138,6 +141,7 @@ class Report:
     languages: SideLanguages = field(default_factory=SideLanguages)
     each: int = 10
     left_out: Mapping[str, int] = field(default_factory=dict)
+    reasons: bool = False
     filter_run: FilterRun | None = None
     runs: Sequence[tuple[str, dict[str, Any]]] = ()
 
@@ -157,6 +161,13 @@ class Report:
         return length_charts(self.survey) if len(self.survey) else []
 
     @cached_property
+    def reason_charts(self) -> list[Chart]:
+        """The chart of the reasons against pairs, if there are any."""
+        found = self.survey.reasons
+        asked = self.reasons and found.any
+        return [reasons_chart(found, len(self.survey))] if asked else []
+
+    @cached_property
     def drop_charts(self) -> list[Chart]:
         """The chart of the rules' drops, if there are rules."""
         rules = self.filter_run.rules if self.filter_run else {}
@@ -166,7 +177,7 @@ class Report:
     def charts(self) -> list[Chart]:
         """All charts, in the order of the page."""
         scores = [chart for score in self.scores for chart in score.charts]
-        return [*scores, *self.length_charts, *self.drop_charts]
+        return [*scores, *self.length_charts, *self.reason_charts, *self.drop_charts]
 
     def html(self) -> bytes:
         """Return the page."""
@@ -187,6 +198,7 @@ class Report:
         """The id and the name of each section."""
         made = [(score.id, score.name) for score in self.scores]
         made += [("lengths-of-sides", "Lengths")] * bool(self.length_charts)
+        made += [("reasons", "Reasons against pairs")] * self.reasons
         made += [("rules", "Dropped by rules")] * bool(self.filter_run)
         return made + [("runs", "Runs")] * bool(self.runs)
 
@@ -233,7 +245,7 @@ class Report:
         for data in found:
             data["samples"] = [places[place] for place in data["samples"]]
         samples = [
-            [s.number, s.source, s.target, s.label, list(s.scores)]
+            [s.number, s.source, s.target, s.label, list(s.scores), list(reasons_of(s.reasons))]
             for s in (self._samples[place] for place in shown)
         ]
         return {"unit": self.survey.unit, "scores": found, "samples": samples}
@@ -251,7 +263,8 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters |= {
-        "number": number, "score": short_score, "frame": Frame, "fitted": fitted, "short": short
+        "number": number, "score": short_score, "frame": Frame, "fitted": fitted, "short": short,
+        "reasons": reasons_of,
     }  # fmt: skip
     made.policies["json.dumps_kwargs"] = {
         "ensure_ascii": False,

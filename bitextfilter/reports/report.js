@@ -33,9 +33,9 @@
     return wanted - values[below] < values[above] - wanted ? below : above;
   }
 
-  function pairElement([line, source, target, label, scores]) {
+  function pairElement([line, source, target, label, scores, reasons]) {
     const made = pair.cloneNode(true);
-    const [origin, first, second] = made.children;
+    const [origin, first, second, list] = made.children;
     origin.append(element("span", "line " + counts.format(line)),
       ...scores.map((value, i) => element("span", data.scores[i].name + ": " + value)));
     if (label) {
@@ -45,6 +45,8 @@
     }
     first.textContent = source;
     second.textContent = target;
+    list.append(...reasons.map((reason) => element("li", reason)));
+    if (!reasons.length) list.remove();
     return made;
   }
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,17 +26,19 @@ from bitextfilter.reports.charts import ChartValues, multiples, nice_step
 from bitextfilter.text.words import Counter, count_characters, count_words
 
 TEXT_LENGTH = 400
-"""Characters of a side that a sample keeps."""
+"""Characters of a side, and of the reasons, that a sample keeps."""
 
 
 class Sample(NamedTuple):
-    """A scored row: 1-based *number*, texts, *scores*, and *label* if any."""
+    """A scored row: 1-based *number*, texts, *scores*, and *label* and *reasons* if any."""
 
     number: int
     source: str
     target: str
     scores: tuple[float, ...]
     label: str = ""
+    reasons: str = ""
+    """Those against the pair, with ``; `` between them."""
 
 
 def shortened(text: str, length: int = TEXT_LENGTH) -> str:
@@ -62,7 +65,8 @@ class Reservoir:
         draws = self._random.random(len(rows))
         for place in np.flatnonzero(draws < self._bound).tolist():
             row = rows[place]
-            row = row._replace(source=shortened(row.source), target=shortened(row.target))
+            texts = [shortened(text) for text in (row.source, row.target, row.reasons)]
+            row = row._replace(source=texts[0], target=texts[1], reasons=texts[2])
             self._kept.append((float(draws[place]), row))
         if len(self._kept) > 2 * self._size:
             self._drop_excess()
@@ -133,11 +137,62 @@ def blocks(size: int, step: int = 1 << 20) -> Iterator[slice]:
         yield slice(start, min(start + step, size))
 
 
+_REASON = re.compile(r"(?:[^;]+|;(?! ))+")
+_OF_A_SIDE = re.compile(r"([^\s=(]+)\((?:source|target)\)")
+REASON_LENGTH = 40
+"""Characters of the name of a reason."""
+MOST_REASONS = 40
+OTHER_REASONS = "(other reasons)"
+
+
+def reasons_of(cell: str) -> Iterator[str]:
+    """Yield the reasons of a row, those between ``; ``, without the empty ones."""
+    texts = (found[0].strip() for found in _REASON.finditer(cell))
+    return (text for text in texts if text)
+
+
+def reason_name(reason: str) -> str:
+    """Return the name of a reason, or all of it if there is no ``=``, cut to 40 characters.
+
+    ``length-ratio`` is that of ``length-ratio=4.2>3``, ``urls`` that of ``urls(source)=0.3>0``.
+    """
+    found = _OF_A_SIDE.match(reason)
+    name = found[1] if found else reason.partition("=")[0].rstrip()
+    return shortened(name or reason, REASON_LENGTH)
+
+
+class ReasonCounts:
+    """The numbers of rows with each reason, by its name, and with any.
+
+    The reasons after the first 40 names are one, ``(other reasons)``.
+    """
+
+    def __init__(self) -> None:
+        """Start with no rows."""
+        self.rows: dict[str, int] = {}
+        self.any = 0
+
+    def add(self, cells: Iterable[str]) -> None:
+        """Count the reasons of the next rows."""
+        for cell in filter(None, cells):
+            names = {self._known(reason_name(reason)) for reason in reasons_of(cell)}
+            for name in names:
+                self.rows[name] += 1
+            self.any += bool(names)
+
+    def _known(self, name: str) -> str:
+        if name not in self.rows and len(self.rows) >= MOST_REASONS:
+            name = OTHER_REASONS
+        self.rows.setdefault(name, 0)
+        return name
+
+
 class Survey:
     """Scores, lengths and labels of all rows, and a random sample of whole rows.
 
     ``names`` are those of the scores, ``unit`` that of the lengths; ``labels`` are the distinct
-    labels as they came: those after the first 40 are one, ``(other labels)``.
+    labels as they came: those after the first 40 are one, ``(other labels)``. ``reasons`` are
+    counted.
     """
 
     def __init__(self, names: Sequence[str], *, unit: str = "words", seed: int = 1) -> None:
@@ -145,6 +200,7 @@ class Survey:
         self.names = tuple(names)
         self.unit = unit
         self.labels: list[str] = []
+        self.reasons = ReasonCounts()
         self._count = COUNTS[unit]
         self._scores = [array("f") for _ in self.names]
         self._lengths = (array("I"), array("I"))
@@ -163,6 +219,7 @@ class Survey:
         self._lengths[0].extend(self._count([row.source for row in rows]))
         self._lengths[1].extend(self._count([row.target for row in rows]))
         self._codes.extend([self._code(row.label) for row in rows])
+        self.reasons.add(row.reasons for row in rows)
         self._reservoir.offer(rows)
 
     def _code(self, label: str) -> int:

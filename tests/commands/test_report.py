@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import subprocess
 import sys
@@ -87,6 +88,106 @@ def test_the_page_is_the_same_each_time(tmp_path: Path) -> None:
     line = [sys.executable, str(BIN / "bitext-report"), "-q", *words]
     done = subprocess.run(line, input=DATA, capture_output=True, timeout=60, check=True)
     assert done.stdout.decode() == first
+
+
+EXPLAINED = "".join(
+    f"not {n}\tnicht {n}\t{n / 20:.2f}\t{cell}\n"
+    for n, cell in enumerate(
+        ["negation=<b>not</b>(source only); fragment=2 words", "", "fragment=1 word"] * 7
+    )
+).encode()
+
+
+def reasons_table(page: str) -> list[tuple[str, str]]:
+    """The names of reasons and their numbers of rows."""
+    section = page[page.index('<section id="reasons"') :].partition("</section>")[0]
+    return re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', section)
+
+
+@pytest.mark.parametrize("column", ["-1", "4"])
+def test_reasons(column: str) -> None:
+    page = page_of("--column", "3", "--reasons", column, "--pairs", "21", data=EXPLAINED)
+    assert reasons_table(page) == [("fragment", "14"), ("negation", "7")]
+    assert "14 of 21 rows have a reason, 66.7%. The most, 14, have fragment." in page
+    assert page.count("<li>fragment=1 word</li>") == 11 * 7
+    assert "<li>negation=&lt;b&gt;not&lt;/b&gt;(source only)</li><li>fragment=2 words</li>" in page
+    assert "<b>not" not in page
+    lists = {sample[0]: sample[5] for sample in data_of(page)["samples"]}
+    assert lists[2] == [] and lists[3] == ["fragment=1 word"]
+    assert lists[1] == ["negation=<b>not</b>(source only)", "fragment=2 words"]
+
+
+def test_reasons_with_labels_and_names() -> None:
+    rows = "".join(f"s\tt\tr{n}=; x\tk{n % 2}\t{n}\n" for n in range(3))
+    data = f"source\ttarget\treasons\tkind\tmlp\n{rows}".encode()
+    names = ("--header", "--label", "kind", "--reasons", "reasons")
+    page = page_of(*names, data=data)
+    assert page_of("--header", "--label", "4", "--reasons", "3", data=data) == page
+    assert reasons_table(page) == [("x", "3"), ("r0", "1"), ("r1", "1"), ("r2", "1")]
+    assert sorted(sample[3] for sample in data_of(page)["samples"]) == ["k0", "k0", "k1"]
+
+
+def test_reasons_of_rows_without_a_score_are_not_counted() -> None:
+    page = page_of("--reasons", "4", "--column", "3", data=b"a\tb\t1\tx\na\tb\t\ty\n")
+    assert reasons_table(page) == [("x", "1")]
+
+
+@pytest.mark.parametrize("data", [b"a\tb\t1\t\na\tb\t2\t; \n", b""], ids=["empty", "no rows"])
+def test_no_reasons(data: bytes, tmp_path: Path) -> None:
+    words = ("--column", "3", "--reasons", "4", "--plots", tmp_path / "plots")
+    page = page_of(*words, data=data)
+    assert "No row has a reason." in page
+    assert page.count('<ul class="reasons"') == 1  # that of the template
+    assert not list(tmp_path.glob("plots/reasons.*"))
+    assert "Reasons against pairs" not in page_of("--column", "3", data=data)
+
+
+@pytest.mark.parametrize(
+    ("words", "column", "example"),
+    [
+        (["--reasons", "-1"], -1, ", such as --column -2"),
+        (["--reasons", "4"], -1, ", such as --column -2"),
+        (["--reasons", "-1", "--column", "4"], 4, ""),
+        (["--reasons", "-1", "--column", "3", "--column", "4"], 4, ""),
+        (["--reasons", "3", "--column", "3"], 3, ""),
+    ],
+)
+@pytest.mark.parametrize("first", [b"", b"source\ttarget\tmlp\treasons\n"])
+def test_reasons_are_no_score(words: list[str], column: int, example: str, first: bytes) -> None:
+    message = f"--column {column} is the column of --reasons: name that of the score{example}"
+    result = call(*words, *["--header"] * bool(first), data=first + EXPLAINED)
+    says_one_line(result, 2, message)
+
+
+def test_named_reasons_are_no_score(tmp_path: Path) -> None:
+    data, page = b"source\ttarget\tmlp\treasons\n" + EXPLAINED, tmp_path / "page.html"
+    for column in ("-1", "4", "reasons"):
+        words = ("--header", "--reasons", "reasons", "--column", column, "-o", page)
+        says_one_line(call(*words, data=data), 2, f"--column {column} is the column of --reasons")
+        assert not page.exists()
+    assert call("--header", "--reasons", "-1", "--column", "mlp", data=data).exit_code == 0
+
+
+def test_many_reasons_are_the_same_in_every_process() -> None:
+    """The first forty names have a bar each, whatever the order of a set of names."""
+    cells = ("; ".join(f"r{n * k % 97}=1" for k in range(1, 60)) for n in range(1, 30))
+    data = "".join(f"a\tb\t{n}\t{cell}\n" for n, cell in enumerate(cells)).encode()
+    line = [sys.executable, str(BIN / "bitext-report"), "-q", "--column", "3", "--reasons", "4"]
+    pages = [
+        subprocess.run(
+            line,
+            input=data,
+            capture_output=True,
+            timeout=60,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout.decode()
+        for seed in ("1", "2")
+    ]
+    assert pages[0] == pages[1] == page_of("--column", "3", "--reasons", "4", data=data)
+    names = [name for name, _ in reasons_table(pages[0])]
+    assert len(names) == 41 and "(other reasons)" in names
+    assert {f"r{n}" for n in range(1, 41)} | {"(other reasons)"} == set(names)
 
 
 def test_the_seed_chooses_the_sample() -> None:
@@ -190,6 +291,8 @@ def test_manifests(tmp_path: Path) -> None:
         (["--languages", 'en,"><x'], 2, "expected two languages, source and target"),
         (["--column", "0"], 2, "columns are counted from 1"),
         (["--column", "mlp"], 2, "a column can only be named with --header"),
+        (["--reasons", "mlp"], 2, "a column can only be named with --header"),
+        (["--reasons", "9"], 65, "stdin:1: 4 columns, expected at least 9 (--reasons 9)"),
         (["--label", "9"], 65, "stdin:1: 4 columns, expected at least 9 (--label 9)"),
         (["--pairs", "0"], 2, "0 is not in the range 1<=x<=100"),
         (["--seed", "-1"], 2, "-1 is not in the range x>=0"),
@@ -211,13 +314,14 @@ def test_what_cannot_be_shown_is_said(
 def test_plots(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "plots"
     run = filter_manifest(tmp_path / "filter.json", {"$a_1$": {"dropped": 9, "unique": 4}})
-    result = call(*SCORED, "--label", "4", "--filter-manifest", run, "--plots", folder)
+    words = ("--label", "4", "--reasons", "2", "--filter-manifest", run)
+    result = call(*SCORED, *words, "--plots", folder)
     assert result.exit_code == 0, result.stderr
-    names = ["density", "drops", "lengths", "ratios"]
+    names = ["density", "drops", "lengths", "ratios", "reasons"]
     names += [f"score-1-{kind}" for kind in ("histogram", "labels", "sorted")]
     expected = [f"{name}.{form}" for name in names for form in ("png", "svg")]
     assert sorted(path.name for path in folder.iterdir()) == expected
-    assert "7 figures, " in result.stderr
+    assert "8 figures, " in result.stderr
     assert all(path.stat().st_size > 1000 for path in folder.iterdir())
 
 

@@ -91,6 +91,7 @@ NAMED: tuple[list[str], ...] = (
     ["bitext-filter", "--threads", "1", "--rule", "mlp>=0.5"],
     ["bitext-filter", "--threads", "1", "--rule", "score:min=recommended"],
     ["bitext-report", "--column", "mlp", "--label", "-1"],
+    ["bitext-report", "--column", "mlp", "--reasons", "-1"],
 )
 
 

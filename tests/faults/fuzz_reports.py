@@ -11,6 +11,7 @@ def report(bench: Bench) -> None:
     rows = table(bench)
     words = [*rows.words, "--column", "3", "--on-error", "reject", "--languages", "en,de"]
     words += ["--label", "4"] * bench.chance(0.5) + ["--count", "characters"] * bench.chance(0.3)
+    words += ["--reasons", bench.chooser.choice("124")] * bench.chance(0.5)
     done = bench.run("bitext-report", *words, "-i", bench.file(rows.data))
     assert done.code == 0, done
     page = done.out.decode()

@@ -95,7 +95,8 @@ LINES = {
     " --keep best --column 3 --groups out.groups --rejects out.rejects",
     "dedup near": "bitext-dedup @/rows.tsv @/rows.tsv.gz -o out.tsv --match near --by source"
     " --memory 1M",
-    "report": "bitext-report -i @/scored.tsv --column 3 -o out.html --manifest out.json",
+    "report": "bitext-report -i @/scored.tsv --column 3 --reasons 2 -o out.html"
+    " --manifest out.json",
     "sample to judge": "bitext-judge sample -i @/scored.tsv --column 3 --cut 0.4 --count 40"
     " --dropped @/dropped.tsv -o out.tsv --manifest out.json",
     "page to judge": "bitext-judge page @/sample.tsv --annotator a -o out.html",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bitextfilter.reports.charts import xml_text
 from bitextfilter.reports.page import Report, SideLanguages
-from bitextfilter.reports.survey import Sample, Survey
+from bitextfilter.reports.survey import Sample, Survey, reason_name, reasons_of
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -54,15 +54,15 @@ class Reader(HTMLParser):
 def read(text: str) -> Reader:
     """The page of a report in which everything that may be any text is *text*."""
     survey = Survey([text])
-    survey.add([Sample(n, text, text, (n / 9,), text) for n in range(9)])
-    run = {"command": text, text: text}
-    report = Report(survey, text, SideLanguages(text, text), left_out={text: 1}, runs=[(text, run)])
+    survey.add([Sample(n, text, text, (n / 9,), text, text) for n in range(9)])
+    languages, runs = SideLanguages(text, text), [(text, {"command": text, text: text})]
+    report = Report(survey, text, languages, left_out={text: 1}, reasons=True, runs=runs)
     return Reader(report.html().decode())
 
 
 def harmless(text: str) -> str:
-    """A text of as many letters and words as *text*."""
-    return re.sub(r"\S", "x", text)
+    """A text of as many letters, words and reasons as *text*."""
+    return re.sub(r"[^\s;=]", "x", text)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -75,6 +75,31 @@ def test_text_stays_text(text: str) -> None:
     assert found.texts.count(text) == expected.texts.count(plain) > 9
     assert found.data["scores"][0]["name"] == text
     assert found.data["samples"][0][1:4] == [text, text, text]
+    assert "; ".join(found.data["samples"][0][5]) == text.strip()
+
+
+def with_reasons(cell: str, asked: bool) -> Reader:
+    survey = Survey(["score"])
+    survey.add([Sample(n, "s", "t", (n / 9,), reasons=cell) for n in range(4)])
+    return Reader(Report(survey, "title", each=1, reasons=asked).html().decode())
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_reasons_stay_text(text: str) -> None:
+    """Each is an item of the list below each of eleven pairs; its name is in the table, too."""
+    cell = f"{text}; x(source)={text}; {text}=1"
+    shown = list(reasons_of(cell))
+    without, plain, found = (
+        with_reasons("", False),
+        with_reasons(cell, False),
+        with_reasons(cell, True),
+    )
+    assert [one for one in shown if plain.texts.count(one) != 11 * shown.count(one)] == []
+    assert plain.tags.count("li") == without.tags.count("li") + 11 * len(shown)
+    assert found.tags.count("li") == plain.tags.count("li") + 1  # the link to the figure
+    assert set(found.tags) == set(without.tags) and found.tags.count("script") == 2
+    assert set(map(reason_name, shown)) <= set(found.texts)
+    assert [sample[5] for sample in found.data["samples"]] == [shown] * 4
 
 
 @settings(max_examples=20, deadline=None)
@@ -83,7 +108,8 @@ def test_any_text_stays_text(text: str) -> None:
     found = read(text)
     assert found.tags == read(harmless(text)).tags
     assert ("lang", xml_text(text)) in found.attributes
-    assert found.data["samples"][0][2] == json.loads(xml_text(json.dumps(text, ensure_ascii=False)))
+    as_read = json.loads(xml_text(json.dumps([text, *reasons_of(text)], ensure_ascii=False)))
+    assert [found.data["samples"][0][2], *found.data["samples"][0][5]] == as_read
 
 
 def test_unprintable_characters_are_replaced() -> None:

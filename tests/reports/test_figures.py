@@ -26,13 +26,14 @@ from bitextfilter.reports.figures import (
     drops_chart,
     histogram_chart,
     length_charts,
+    reasons_chart,
     short_score,
     sorted_chart,
     spread_chart,
 )
 from bitextfilter.reports.page import environment
 from bitextfilter.reports.plots import FORMATS, plotted
-from bitextfilter.reports.survey import Sample, Survey, spreads_of
+from bitextfilter.reports.survey import ReasonCounts, Sample, Survey, spreads_of
 
 ODD = "$\\no{such_$ </svg> & 漢字 \u202e"
 
@@ -48,6 +49,7 @@ def surveyed(count: int, name: str = "mlp", label: str = "clean") -> Survey:
                 " ".join("v" * choose.randrange(1, 40)),
                 (choose.betavariate(0.4, 0.4),),
                 choose.choice([label, "copy"]),
+                f"{label}=1; copy" if number % 3 == 0 else "",
             )
             for number in range(count)
         ]
@@ -63,6 +65,7 @@ def charts_of(survey: Survey) -> dict[str, Chart]:
         histogram_chart(name, ordered, "histogram"),
         spread_chart(name, spreads_of(survey, 0), "labels"),
         *length_charts(survey),
+        reasons_chart(survey.reasons, len(survey)),
         drops_chart({survey.labels[0]: (5, 2), "b": (9, 0), "c": (0, 0)}),
     ]
     return {chart.name: chart for chart in made}
@@ -143,6 +146,20 @@ def test_drops_are_sorted() -> None:
     assert [name for _, name in chart.y.ticks] == ["b", "a"]
     assert [name for _, name in drops_chart({"a": (0, 0), "b": (0, 0)}).y.ticks] == ["a"]
     assert chart.text.startswith("b dropped the most rows, 9; 0 of them")
+
+
+def test_reasons_are_sorted() -> None:
+    found = ReasonCounts()
+    found.add(["b=1; a=1", "", "b=2", "c", "b=1; c; b=2", ""])
+    chart = reasons_chart(found, 8)
+    assert chart.table.rows == (("b", "3", "37.5%"), ("c", "2", "25.0%"), ("a", "1", "12.5%"))
+    (bars,) = chart.marks
+    assert isinstance(bars, Boxes)
+    assert bars.corners[:, 2].tolist() == [3, 2, 1] and not bars.corners[:, 0].any()
+    assert [name for _, name in chart.y.ticks] == ["b", "c", "a"]
+    assert all(row < bar[1] < bar[3] < row + 1 for row, bar in enumerate(bars.corners))
+    assert [text for _, text in chart.x.ticks] == ["0", "1", "2", "3"]
+    assert chart.text == "4 of 8 rows have a reason, 50.0%. The most, 3, have b."
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,14 @@ from click.testing import CliRunner
 from bitextfilter.commands.report import main as report
 from bitextfilter.io.work_folder import Manifest
 from bitextfilter.reports.page import Report, SideLanguages
-from bitextfilter.reports.survey import FilterRun, Sample, Survey, read_run
+from bitextfilter.reports.survey import (
+    FilterRun,
+    Sample,
+    Survey,
+    read_run,
+    reason_name,
+    reasons_of,
+)
 
 pytestmark = pytest.mark.skipif(found() is None, reason="there is no Chromium here")
 
@@ -41,14 +48,19 @@ COUNTS = {"rows": 300, "kept": 250, "dropped": 45, "rejected": 5}
 
 
 def samples() -> list[Sample]:
-    """Rows whose label is clean above a score of 0.4, and a little apart from that at random."""
+    """Rows whose label is clean above a score of 0.4, and a little apart from that at random.
+
+    Those below 0.6 have one reason or two.
+    """
     choose = random.Random(4)
     made = []
     for number in range(1, 241):
         score = round(choose.betavariate(0.5, 0.5), 4)
         label = "clean" if score + choose.uniform(-0.2, 0.2) > 0.4 else "copy"
         texts = (f"source {number} " + "w " * choose.randrange(20), f"Ziel {number} und mehr")
-        made.append(Sample(number, *texts, (score, choose.gauss(0, 1)), label))
+        reasons = "; ".join(["target-words=2 und(+0.7)", "numbers=1≠2"][: 1 + number % 2])
+        own = reasons if score < 0.6 else ""
+        made.append(Sample(number, *texts, (score, choose.gauss(0, 1)), label, own))
     return made
 
 
@@ -77,7 +89,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     run = manifest(folder / "filter.json", {"length-ratio": (40, 12), "identical": (7, 0)})
     runs = [("filter.json", run.manifest)]
     languages = SideLanguages("en", "de")
-    return written(folder, "page.html", ROWS, languages=languages, filter_run=run, runs=runs)
+    options: dict[str, Any] = {"languages": languages, "filter_run": run, "runs": runs}
+    return written(folder, "page.html", ROWS, reasons=True, **options)
 
 
 @pytest.fixture(scope="module")
@@ -111,15 +124,17 @@ def texts(page: Browser, selector: str) -> list[str]:
 
 def test_it_opens_from_the_disk(page: Browser) -> None:
     assert texts(page, "h1, title") == ["A corpus", "A corpus"]
-    assert texts(page, "h2") == ["mlp", "csls", "Lengths", "Dropped by rules", "Runs"]
+    sections = ["Lengths", "Reasons against pairs", "Dropped by rules", "Runs"]
+    assert texts(page, "h2") == ["mlp", "csls", *sections]
     assert texts(page, "header dd")[0] == "240"
-    assert page.value("document.querySelectorAll('svg').length") == 2 * 3 + 3 + 1
+    assert page.value("document.querySelectorAll('svg').length") == 2 * 3 + 3 + 1 + 1
     assert page.value("document.documentElement.lang") == "en"
 
 
 def test_sections_are_found_from_the_contents(page: Browser) -> None:
     links = page.value("Array.from(document.querySelectorAll('nav a'), a => a.hash)")
-    assert links == ["#score-1", "#score-2", "#lengths-of-sides", "#rules", "#runs"]
+    sections = ["#lengths-of-sides", "#reasons", "#rules", "#runs"]
+    assert links == ["#score-1", "#score-2", *sections]
     for link in links:
         assert page.value(f"document.querySelectorAll('{link}').length") == 1
 
@@ -175,6 +190,13 @@ def test_what_is_kept_is_told_once_the_slider_rests(page: Browser) -> None:
     )
 
 
+LISTS = """
+Array.from(document.querySelectorAll(%s), pair =>
+  Array.from(pair.querySelectorAll('ul[aria-label].reasons > li'), e => e.textContent))
+"""
+"""The reasons below each pair of a list."""
+
+
 def test_pairs_at_the_threshold(page: Browser) -> None:
     page.value("document.getElementById('score-1-threshold').focus()")
     page.value("document.getElementById('score-1-threshold').select()")
@@ -191,6 +213,8 @@ def test_pairs_at_the_threshold(page: Browser) -> None:
         first = rows[0]
         assert origin.startswith(f"line {first.number}mlp: {first.scores[0]}csls: ")
         assert origin.endswith(first.label)
+        lists = page.value(LISTS % json.dumps(f"#score-1 ol.{kind} > li"))
+        assert lists == [list(reasons_of(row.reasons)) for row in rows]
     for label in ("clean", "copy"):
         (row,) = (t for t in texts(page, "#score-1 .labels tbody tr") if t.startswith(label))
         rows = [r for r in ROWS if r.label == label]
@@ -264,10 +288,22 @@ def test_tenths_by_keyboard(page: Browser) -> None:
     ]
 
 
+def test_reasons_are_below_their_pairs(page: Browser) -> None:
+    own = {row.source: list(reasons_of(row.reasons)) for row in ROWS}
+    seen = set()
+    for tenth in range(11):
+        shown = f"#score-1 [data-tenth='{tenth}'] .pairs > li"
+        sources = texts(page, f"{shown} p[lang=en]")
+        assert page.value(LISTS % json.dumps(shown)) == [own[source] for source in sources]
+        seen |= {len(own[source]) for source in sources}
+    assert seen == {0, 1, 2}
+    assert page.value("document.querySelectorAll('ul.reasons:empty').length") == 0
+
+
 def test_texts_have_their_language_and_direction(page: Browser) -> None:
     sides = page.value(
-        "Array.from(document.querySelectorAll('.pairs li'), li => Array.from(li.children)"
-        ".slice(1).map(p => p.lang + p.dir).join())"
+        "Array.from(document.querySelectorAll('.pairs > li'), li => Array.from(li.children)"
+        ".slice(1, 3).map(p => p.lang + p.dir).join())"
     )
     assert set(sides) == {"enauto,deauto"}
 
@@ -309,12 +345,12 @@ def test_the_accessibility_tree(page: Browser) -> None:
 
     assert names("slider") == ["Threshold of mlp", "Threshold of csls"]
     assert names("spinbutton")[0] == "Keep pairs whose mlp is at least"
-    assert "mlp over the sorted corpus" in names("image") and len(names("image")) == 10
+    assert "mlp over the sorted corpus" in names("image") and len(names("image")) == 11
     assert {"main", "navigation", "banner", "contentinfo", "status"} <= set(found)
     for role in ("slider", "spinbutton", "image", "button", "radio", "region", "table", "link"):
         assert names(role) and all(names(role)), role
     described = [n for n in found["image"] if n.get("description", {}).get("value")]
-    assert len(described) == 10
+    assert len(described) == 11
 
 
 CONTRASTS = """
@@ -373,9 +409,11 @@ def test_it_fits(browser: Browser, tmp_path: Path, width: int) -> None:
         "漢字" * 20: (1, 1),
     }
     run = manifest(tmp_path / "filter.json", rules)
-    rows = [row._replace(label="a label of many words") for row in ROWS]
+    reasons = f"a reason of many words, without an end; reason={'w' * 300}"
+    rows = [row._replace(label="a label of many words", reasons=reasons) for row in ROWS]
     runs = [("x" * 300, {"y" * 300: "z" * 300})]
-    address = written(tmp_path, "page.html", rows, filter_run=run, runs=runs, title="t" * 300)
+    options: dict[str, Any] = {"filter_run": run, "runs": runs, "title": "t" * 300}
+    address = written(tmp_path, "page.html", rows, reasons=True, **options)
     browser.resize(width, 800)
     browser.open(address)
     assert browser.value(OUTSIDE) == []
@@ -439,7 +477,7 @@ def test_hostile_names_of_files(browser: Browser, tmp_path: Path) -> None:
 
 def test_hostile_text_is_text(browser: Browser, tmp_path: Path) -> None:
     rows = [
-        Sample(n, HOSTILE[n % len(HOSTILE)], HOSTILE[-n % len(HOSTILE)], (n / 99, 0.0), f"{text}")
+        Sample(n, HOSTILE[n % len(HOSTILE)], HOSTILE[-n % len(HOSTILE)], (n / 99, 0.0), text, text)
         for n, text in enumerate(HOSTILE * 5)
     ]
     run = manifest(tmp_path / "filter.json", facts={text: text for text in HOSTILE})
@@ -451,6 +489,7 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Path) -> None:
         names=[HOSTILE[0], HOSTILE[1]],
         title=HOSTILE[6],
         filter_run=run,
+        reasons=True,
         runs=runs,
     )
     browser.open(address)
@@ -460,11 +499,16 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Path) -> None:
     assert set(browser.value("Array.from(document.links, a => a.protocol)")) == {"file:"}
     focus(browser, "#score-1-slider")
     seen: set[str] = set()
+    against: set[str] = set()
     browser.press("Home", KEYS["Home"])
     for _ in range(12):
         browser.press("PageUp", KEYS["PageUp"])
         seen.update(texts(browser, "#score-1 .around li p"))
+        against.update(texts(browser, "#score-1 .around .reasons li"))
     assert set(HOSTILE) <= seen
+    reasons = {reason for text in HOSTILE for reason in reasons_of(text)}
+    assert reasons == against == set(texts(browser, "#score-1 .tenths .reasons li"))
+    assert {reason_name(reason) for reason in reasons} == set(texts(browser, "#reasons tbody th"))
     assert browser.value("typeof window.caught") == "undefined"
     assert texts(browser, "h2")[:2] == [HOSTILE[0], HOSTILE[1]]
     assert texts(browser, "h1") == [HOSTILE[6]]
@@ -533,6 +577,23 @@ def test_rules_and_runs_are_shown(page: Browser, tmp_path: Path) -> None:
     rows = texts(page, "#runs tr")
     assert "commandbitext-filter" in rows and "counts › kept250" in rows
     assert not any("length-ratio" in row for row in rows)
+
+
+def test_reasons_are_counted(page: Browser) -> None:
+    below = [row for row in ROWS if row.scores[0] < 0.6]
+    both = sum("; " in row.reasons for row in below)
+    counts = (("target-words", len(below)), ("numbers", both))
+    expected = [f"{name}{count}{100 * count / 240:.1f}%" for name, count in counts]
+    assert texts(page, "#reasons tbody tr") == expected
+    text = f"{len(below)} of 240 rows have a reason, {100 * len(below) / 240:.1f}%. "
+    assert texts(page, "#reasons .note") == [f"{text}The most, {len(below)}, have target-words."]
+
+
+def test_rows_without_reasons(browser: Browser, tmp_path: Path) -> None:
+    rows = [row._replace(reasons="; ") for row in ROWS]
+    browser.open(written(tmp_path, "page.html", rows, reasons=True))
+    assert texts(browser, "#reasons .note") == ["No row has a reason."]
+    assert texts(browser, "ul.reasons") == []
 
 
 def test_a_filter_without_rules(browser: Browser, tmp_path: Path) -> None:

@@ -20,9 +20,13 @@ from bitextfilter.reports import survey
 from bitextfilter.reports.charts import multiples, nice_step
 from bitextfilter.reports.survey import (
     MOST_LABELS,
+    MOST_REASONS,
     OTHER_LABELS,
+    OTHER_REASONS,
+    REASON_LENGTH,
     TEXT_LENGTH,
     FilterRun,
+    ReasonCounts,
     Reservoir,
     Sample,
     Survey,
@@ -35,12 +39,15 @@ from bitextfilter.reports.survey import (
     ordered_by,
     quantiles,
     read_run,
+    reason_name,
+    reasons_of,
     shortened,
     spreads_of,
     thresholds_of,
 )
 
 LABELS = ("clean", "copy", "")
+REASONS = ("", "negation=not(source only)", "source-words=1 a(+0.5), 3 b; c(+2.0)", "identical")
 
 
 def made(count: int, seed: int = 1) -> list[Sample]:
@@ -53,6 +60,7 @@ def made(count: int, seed: int = 1) -> list[Sample]:
             " ".join("v" * choose.randrange(12)),
             (round(choose.random(), 2), choose.gauss(0, 1)),
             choose.choice(LABELS),
+            "; ".join(choose.choices(REASONS, k=number % 4)),
         )
         for number in range(1, count + 1)
     ]
@@ -104,6 +112,77 @@ def test_too_many_labels_are_one() -> None:
     assert len(found.labels) == MOST_LABELS + 1
     assert found.labels[-1] == OTHER_LABELS
     assert found.codes().tolist() == [min(n % 100, MOST_LABELS) for n in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("", []),
+        (" ;  ; ", []),
+        ("identical", ["identical"]),
+        ("a=1; b=2 3; c", ["a=1", "b=2 3", "c"]),
+        ("; a ;b;; c;\u2028", ["a ;b;", "c;"]),
+    ],
+)
+def test_reasons_of_a_row(cell: str, expected: list[str]) -> None:
+    assert list(reasons_of(cell)) == expected
+
+
+@given(st.text(alphabet="; a=\u2028"))
+def test_reasons_are_those_of_a_split(cell: str) -> None:
+    assert list(reasons_of(cell)) == [text.strip() for text in cell.split("; ") if text.strip()]
+
+
+@pytest.mark.parametrize(
+    ("reason", "name"),
+    [
+        ("source-words=7 red(+1.2)", "source-words"),
+        ("negation=not(source only)", "negation"),
+        ("length-ratio=4.2>3", "length-ratio"),
+        ("urls(source)=0.3>0", "urls"),
+        ("letter-words(source)=0<1 letter-words(target)=0<1", "letter-words"),
+        ("bad-encoding(target)", "bad-encoding"),
+        ("tags=<a href=b>", "tags"),
+        ("identical", "identical"),
+        ("a text (source) of some words", "a text (source) of some words"),
+        ("=5", "=5"),
+        ("x" * 5000, "x" * (REASON_LENGTH - 1) + "…"),
+        ("x" * 5000 + "=1", "x" * (REASON_LENGTH - 1) + "…"),
+    ],
+)
+def test_names_of_reasons(reason: str, name: str) -> None:
+    assert reason_name(reason) == name
+
+
+def test_rows_with_each_reason(rows_surveyed: Survey) -> None:
+    cells = [row.reasons for row in ROWS]
+    names = {"negation": "negation=", "source-words": "source-words=", "identical": "identical"}
+    expected = {name: sum(text in cell for cell in cells) for name, text in names.items()}
+    assert min(expected.values()) > 100
+    assert rows_surveyed.reasons.rows == {**expected, "c(+2.0)": expected["source-words"]}
+    assert rows_surveyed.reasons.any == sum(bool(cell.strip("; ")) for cell in cells)
+
+
+def test_too_many_reasons_are_one() -> None:
+    """The first come first, from row to row and within a row, which has the others once."""
+    found = ReasonCounts()
+    for step in range(30):
+        found.add(["; ".join(f"r{n}={step}" for n in range(3 * step, 3 * step + 5))])
+    first = {f"r{n}": 0 for n in range(MOST_REASONS)}
+    for step in range(30):
+        for n in range(3 * step, 3 * step + 5):
+            if n < MOST_REASONS:
+                first[f"r{n}"] += 1
+    others = sum(3 * step + 4 >= MOST_REASONS for step in range(30))
+    assert list(found.rows.items()) == [*first.items(), (OTHER_REASONS, others)]
+    assert found.any == 30
+
+
+def test_many_reasons_of_a_row_are_held_in_little() -> None:
+    found = ReasonCounts()
+    found.add(["; ".join(f"{n}{'x' * 100}={n}" for n in range(5000))])
+    assert len(found.rows) == MOST_REASONS + 1
+    assert max(map(len, found.rows)) == REASON_LENGTH
 
 
 @pytest.mark.parametrize("score", [0, 1])
@@ -235,8 +314,10 @@ def test_every_row_is_as_likely() -> None:
 
 def test_texts_are_cut() -> None:
     reservoir = Reservoir(1, 1)
-    reservoir.offer([Sample(1, "x" * 5000, "y" * TEXT_LENGTH, (1.0,))])
+    reasons = "z" * (TEXT_LENGTH + 1)
+    reservoir.offer([Sample(1, "x" * 5000, "y" * TEXT_LENGTH, (1.0,), reasons=reasons)])
     (row,) = reservoir.rows()
+    assert (len(row.reasons), row.reasons[-2:]) == (TEXT_LENGTH, "z…")
     assert (len(row.source), row.source[-2:]) == (TEXT_LENGTH, "x…")
     assert row.target == "y" * TEXT_LENGTH
     assert shortened("abc", 3) == "abc" and shortened("abcd", 3) == "ab…"
