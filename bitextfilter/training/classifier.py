@@ -253,14 +253,10 @@ def train_classifier(
     before = measure(classifier.joined(held_out), right)
     offset = _calibrate(classifier, tuning, pairs.qualities[parts[1]]) if training.calibrate else 0
     temperature = float(classifier.temperature)
+    after = measure(classifier.joined(held_out + offset), right, temperature)
+    sizes = len(parts[0]), len(parts[1]), len(parts[2])
     return classifier, ClassifierReport(
-        pairs=(len(parts[0]), len(parts[1]), len(parts[2])),
-        epoch=epoch,
-        tuning_losses=tuple(losses),
-        temperature=temperature,
-        offset=offset,
-        before=before,
-        after=measure(classifier.joined(held_out + offset), right, temperature),
+        sizes, epoch, tuple(losses), temperature, offset, before, after
     )
 
 
