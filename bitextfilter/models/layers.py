@@ -38,6 +38,21 @@ def mean_pool(states: Tensor, lengths: Tensor) -> Tensor:
     return (states * mask[:, :, None]).sum(dim=1) / lengths[:, None]
 
 
+class Outputs(nn.Linear):
+    """A linear layer of one or more outputs, each row of which depends on that row alone.
+
+    A product with one column goes by another kernel, whose sums depend on the place of the row on
+    some processors: a column of zeros is set beside it.
+    """
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """``(n, d)`` → ``(n, outputs)``."""
+        if self.out_features > 1:
+            return super().forward(rows)
+        weight, bias = functional.pad(self.weight, (0, 0, 0, 1)), functional.pad(self.bias, (0, 1))
+        return functional.linear(rows, weight, bias)[:, :1]
+
+
 class Dropout(nn.Module):
     """``torch.nn.Dropout`` with a generator of its own.
 

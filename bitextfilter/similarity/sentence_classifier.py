@@ -23,6 +23,7 @@ from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
+from bitextfilter.models.layers import Outputs
 from bitextfilter.settings import setting
 from bitextfilter.similarity.pair_classifier import (
     ClassifierSettings,
@@ -139,9 +140,7 @@ class SentenceClassifier(PairClassifier):
         if settings.surface:
             inputs += times * SURFACE.stop + COMPARISONS
         sizes = [inputs, *[settings.hidden] * settings.layers, settings.logits]
-        self.layers = nn.ModuleList(
-            nn.Linear(inward, outward) for inward, outward in pairwise(sizes)
-        )
+        self.layers = nn.ModuleList(Outputs(inward, outward) for inward, outward in pairwise(sizes))
 
     @property
     def output_layer(self) -> nn.Linear:

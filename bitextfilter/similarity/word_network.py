@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, normalize, pad
 
 from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.models.layers import Dropout, padding_mask
+from bitextfilter.models.layers import Dropout, Outputs, padding_mask
 from bitextfilter.settings import setting
 from bitextfilter.similarity.pair_classifier import ClassifierSettings
 from bitextfilter.text.features import WORD_FEATURES, WORD_FLAGS, Flags, Spelling, repeats
@@ -250,7 +250,7 @@ class WordNetwork(nn.Module):
         self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
         side = (kinds + _FLAGS + 1) * COVERAGE_FEATURES + kinds + 2 * width + 3 * features + 1
         self.hidden = nn.Linear(2 * side + features + _SENTENCE_UNITS + 1, hidden)
-        self.out = nn.Linear(hidden, settings.logits)
+        self.out = Outputs(hidden, settings.logits)
         self.dropout = Dropout(_DROPOUT)
         self._columns = [3 * width, meaning, kinds, features]
 

@@ -146,19 +146,22 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     assert "300 positives, 600 negatives, 2 nearly" in done.stderr
     classifier = load(tmp_path / "new").classifier
     assert classifier is not None and classifier.settings.minor_error_quality == 0.01
-    kept = json.loads((tmp_path / "new/classifier.json").read_text(encoding="utf-8"))["settings"]
-    assert (kept["training"]["logit_scale"], kept["training"]["logit_bias"]) == (1, 0)
+    record = json.loads((tmp_path / "new/classifier.json").read_text(encoding="utf-8"))
+    kept, offset = record["settings"]["training"], record["report"]["offset"]
+    assert (kept["logit_scale"], kept["logit_bias"]) == (1, 0)
     weights = ("--set", "training.logit_scale=1.6", "--set", "training.logit_bias=1.5", "--json")
     done = train(*given, "--nearly", one, "--nearly", other, *weights)
-    kept = json.loads(done.stdout)["settings"]["training"]
-    assert (kept["logit_scale"], kept["logit_bias"]) == (1.6, 1.5)
+    kept = json.loads(done.stdout)
+    chosen = kept["settings"]["training"]
+    assert (chosen["logit_scale"], chosen["logit_bias"]) == (1.6, 1.5)
     weighed = load(tmp_path / "new").classifier
     assert weighed is not None
     torch.testing.assert_close(
         1.6 * classifier.output_layer.weight[0], weighed.output_layer.weight[0]
     )
     torch.testing.assert_close(
-        1.6 * (classifier.output_layer.bias[0] + 1.5), weighed.output_layer.bias[0]
+        1.6 * (classifier.output_layer.bias[0] - offset + 1.5),
+        weighed.output_layer.bias[0] - kept["report"]["offset"],
     )
 
 

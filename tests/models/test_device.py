@@ -12,6 +12,7 @@ import torch
 from torch.nn.functional import linear
 
 from bitextfilter.models.device import one_torch_thread
+from bitextfilter.models.layers import Outputs
 
 
 def test_torch_has_one_thread_until_the_last_is_done() -> None:
@@ -38,7 +39,7 @@ def test_torch_has_one_thread_until_the_last_is_done() -> None:
 
 
 @pytest.mark.parametrize("inputs", [6, 9, 50, 64])
-@pytest.mark.parametrize("outputs", [1, 2, 3, 6, 9, 18, 64])
+@pytest.mark.parametrize("outputs", [2, 3, 6, 9, 18, 64])
 def test_a_product_is_the_same_wherever_its_row_stands(inputs: int, outputs: int) -> None:
     torch.manual_seed(1)
     row, weight = torch.randn(inputs), torch.randn(outputs, inputs)
@@ -46,6 +47,17 @@ def test_a_product_is_the_same_wherever_its_row_stands(inputs: int, outputs: int
         rows = row.expand(count, -1).contiguous()
         for found in (linear(rows, weight), rows @ weight.T.contiguous()):
             assert torch.equal(found, found[:1].expand_as(found))
+
+
+@pytest.mark.parametrize("inputs", [6, 9, 50, 64, 256])
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_output_is_the_same_wherever_its_row_stands(inputs: int, count: int) -> None:
+    torch.manual_seed(1)
+    row, layer = torch.randn(inputs), Outputs(inputs, count)
+    for rows in (2, 3, 16, 70):
+        found = layer(row.expand(rows, -1).contiguous())
+        assert found.shape == (rows, count) and torch.equal(found, found[:1].expand_as(found))
+        torch.testing.assert_close(found[0], layer.weight @ row + layer.bias)
 
 
 @pytest.mark.parametrize(
