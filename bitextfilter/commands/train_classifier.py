@@ -80,7 +80,7 @@ class _Settings:
     start: str | None = option(
         "--start NAME|DIR",
         "Train the classifier of a model further that has the same encoder or, with --kind words,"
-        " the first of two.",
+        " a language in common.",
     )
     quantise: bool = flag("--quantise", "Keep its matrices as int8: a quarter of the size.")
     as_json: bool = json_flag()
@@ -108,6 +108,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     from bitextfilter.models.folders import naming_pair, split_width
     from bitextfilter.scoring.model import load
     from bitextfilter.workflows import classifier_training as workflow
+    from bitextfilter.workflows.classifier_start import check_start
 
     plan = _plan(settings, chosen)
     output, model = run.output("-"), run.model(any_languages=True)
@@ -115,7 +116,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         raise SettingsError(f"a classifier takes whole vectors; leave @{width} out of {model.name}")
     start = None if settings.start is None else load(naming_pair(settings.start))
     if start is not None:
-        workflow.check_start(start, model, plan.kind)
+        check_start(start, model, plan.kind)
     examples = _examples(run, model, settings, plan)
     asked = {"positives", "negatives", *(n for n in _MORE if getattr(settings, n))}
     run.counts.update({n: count for n, count in examples.counts().items() if n in asked})

@@ -52,6 +52,9 @@ ScorerFactory = Callable[[EncodedSide, EncodedSide], PairScorer]
 """Makes a scorer of pairs from two sides; it may cache words from call to call."""
 
 
+OTHER_SHAPE = "the classifier to start from has another shape than the new one"
+
+
 class ClassifierSettings(Settings):
     """The shape of a classifier; the dataclasses of both kinds are declared in their modules."""
 
@@ -97,22 +100,26 @@ class PairClassifier(nn.Module, ABC):
         models of more than two languages.
         """
 
-    def widened(self, settings: ClassifierSettings, share: float) -> PairClassifier:
-        """Return a copy for wider vectors, to be trained on.
+    def carried(
+        self, settings: ClassifierSettings, change: NDArray[np.float32] | None
+    ) -> PairClassifier:
+        """Return a copy for other vectors, to be trained on.
 
         Args:
             settings: of the copy.
-            share: the first numbers of the wider vectors are this one's, times the share; the
-                copy does not look at the others yet.
+            change: ``(other dim, dim)``; the copy reads a word's other vector as
+                ``vector @ change``, both in units of their ``word_length``. None for vectors of
+                the same encoder.
 
-        The copy joins its outputs as *settings* say. Raises SettingsError where they differ
-        otherwise in anything but the width of the vectors, or the kind has no wider copies.
+        The copy joins its outputs as *settings* say. Raises SettingsError where its shape would
+        have to differ, or the kind has no copies for another encoder.
         """
         own = replace(self.settings, sum_weight=settings.sum_weight)
-        if settings != own or share != 1:
-            raise SettingsError("the classifier to start from has another shape than the new one")
+        if change is not None or settings != own:
+            raise SettingsError(OTHER_SHAPE)
         copied = copy.deepcopy(self)
         copied.settings = own
+        copied.temperature.fill_(1)
         return copied
 
     def scores(self, logits: Logits) -> Scores:

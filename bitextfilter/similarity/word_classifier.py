@@ -18,9 +18,11 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
 from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import (
+    OTHER_SHAPE,
     ClassifierSettings,
     Encode,
     EncodedSide,
@@ -158,17 +160,24 @@ class WordClassifier(PairClassifier):
         """See :meth:`PairClassifier.output_layer`."""
         return self.network.out
 
-    def widened(self, settings: ClassifierSettings, share: float) -> PairClassifier:
-        """See :meth:`PairClassifier.widened`."""
-        own = replace(self.settings, dim=settings.dim, sum_weight=settings.sum_weight)
-        if isinstance(settings, WordClassifierSettings):
-            own = replace(own, word_length=settings.word_length)
-            settings = replace(settings, spacing=own.spacing)
-        if settings != own or settings.dim < self.settings.dim:
-            return super().widened(settings, share)
-        wider = WordClassifier(own)
-        wider.network.start_from(self.network, share)
-        return wider
+    def carried(
+        self, settings: ClassifierSettings, change: NDArray[np.float32] | None
+    ) -> PairClassifier:
+        """See :meth:`PairClassifier.carried`."""
+        if not isinstance(settings, WordClassifierSettings):
+            return super().carried(settings, change)
+        if change is None:
+            kept = ("word_length", "buckets", "spacing")
+            own = {name: getattr(self.settings, name) for name in kept}
+            return super().carried(replace(settings, **own), None)
+        changed = ("dim", "word_length", "buckets", "multilingual", "sum_weight")
+        free = {name: getattr(settings, name) for name in changed}
+        shape = replace(settings, spacing=self.settings.spacing)
+        if shape != replace(self.settings, **free):
+            raise SettingsError(OTHER_SHAPE)
+        carried = WordClassifier(shape)
+        carried.network.start_from(self.network, torch.from_numpy(change))
+        return carried
 
     def features(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
         """Features of words of a side, 0 or 1, with their rarity, ``(u, settings.word_features)``.

@@ -254,27 +254,22 @@ class WordNetwork(nn.Module):
         self.dropout = Dropout(_DROPOUT)
         self._columns = [3 * width, meaning, kinds, features]
 
-    def start_from(self, other: WordNetwork, share: float) -> None:
-        """Take the weights of a network over vectors as wide as these, or narrower.
+    def start_from(self, other: WordNetwork, change: Tensor) -> None:
+        """Take the weights of a network over vectors of another encoder.
 
-        The first numbers of the vectors here are the other's, times *share*. The weights of the
-        rest start at 0.
+        What reads words reads ``vectors @ change``, with ``change (e, e of the other)``. The layer
+        of the sentence vectors stays new, and silent at first: differences and products of their
+        numbers say nothing about those of changed vectors.
         """
-        width = other.meaning.in_features
-        more = self.meaning.in_features - width
-
-        def wider(weight: Tensor, *factors: float) -> Tensor:
-            """Widen the blocks of a matrix, each of which reads numbers times a factor."""
-            ends = [width * count for count, _ in enumerate(factors, 1)]
-            *blocks, rest = weight.tensor_split(ends, dim=1)
-            padded = [pad(b / f, (0, more)) for b, f in zip(blocks, factors, strict=True)]
-            return torch.cat([*padded, rest], dim=1)
-
-        weights = other.state_dict()
-        for name in ("meaning", "contexts", "kinds"):
-            weights[f"{name}.weight"] = wider(weights[f"{name}.weight"], share)
-        weights["sentence.weight"] = wider(weights["sentence.weight"], share, share**2)
-        self.load_state_dict(weights)
+        weights, own = other.state_dict(), self.state_dict()
+        for name in ("meaning.weight", "contexts.weight", "kinds.weight"):
+            vectors, rest = weights[name].tensor_split([len(change.T)], dim=1)
+            weights[name] = torch.cat([vectors @ change.T, rest], dim=1)
+        end = weights["hidden.weight"].shape[1] - self._columns[-1] - 1
+        weights["hidden.weight"] = weights["hidden.weight"].clone()
+        weights["hidden.weight"][:, end - _SENTENCE_UNITS : end] = 0
+        fresh = {name: own[name] for name in ("sentence.weight", "sentence.bias")}
+        self.load_state_dict(weights | fresh)
 
     def table(self, vectors: Tensor, features: Tensor) -> Tensor:
         """Word vectors ``(u, e)`` of length 1 or so, features ``(u, f)`` → ``(u, columns)``.

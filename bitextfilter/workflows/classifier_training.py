@@ -25,7 +25,6 @@ from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
     SentenceClassifierSettings,
 )
-from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
@@ -37,6 +36,7 @@ from bitextfilter.training.labelled_pairs import (
     WordSide,
 )
 from bitextfilter.training.settings import ClassifierTraining
+from bitextfilter.workflows.classifier_start import started
 
 if TYPE_CHECKING:
     from bitextfilter.training.loop import Progress
@@ -342,7 +342,7 @@ def train_on_pairs(
         sides = _turned(sources, targets, better, config.training.seed)
     read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
     shape, pairs = read(model, sides, (qualities, better, examples.grades()), config)
-    first = shape if start is None else _widened(start, model, shape)
+    first = shape if start is None else started(start, model, shape, sides)
     with torch_threads(model.threads):
         return train_classifier(pairs, groups, first, config.training, report)
 
@@ -367,42 +367,6 @@ def _turned(
     pairs = zip(sources, targets, drawn, strict=True)
     turned = [(two, one) if other else (one, two) for one, two, other in pairs]
     return [pair[0] for pair in turned], [pair[1] for pair in turned]
-
-
-_PROBE = "1 2 3"
-
-
-def check_start(start: Model, model: Model, kind: str) -> float:
-    """Return the share that *start*'s vectors have in *model*'s; see ``PairClassifier.widened``.
-
-    1 for the same encoder. Raises SettingsError for another, and where *start* has no classifier
-    of this *kind*, or one that cannot be widened.
-    """
-    own = start.classifier and start.classifier.settings.kind
-    if own != kind:
-        found = f"its classifier is of {own}, not {kind}" if own else "it has no classifier"
-        raise SettingsError(f"--start {start.name}: {found}")
-    short, long = (unit_rows(each.encode_side([_PROBE], 0)) for each in (start, model))
-    first = long[:, : start.encoder.dim]
-    share = float(np.linalg.norm(first))
-    if first.shape != short.shape or not np.allclose(first, share * short, atol=1e-5):
-        raise SettingsError(
-            f"--start {start.name}: {model.name} has another encoder; start from a model with"
-            " its encoder, or with the first of its two"
-        )
-    if kind != WordClassifierSettings.kind and start.encoder.dim != model.encoder.dim:
-        raise SettingsError(
-            f"--start {start.name}: a classifier of {kind} starts from the same encoder alone,"
-            f" and {model.name} has two"
-        )
-    return round(share, 6)
-
-
-def _widened(start: Model, model: Model, shape: ClassifierSettings) -> PairClassifier:
-    """Return the classifier of *start* for vectors of *model*. Raises as :func:`check_start`."""
-    share = check_start(start, model, shape.kind)
-    assert start.classifier is not None, "check_start has seen to it"
-    return start.classifier.widened(shape, share)
 
 
 def _by_words(

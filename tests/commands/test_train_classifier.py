@@ -17,6 +17,7 @@ from toys import as_older, sentences, toy_model
 
 import bitextfilter
 from bitextfilter.commands.train_classifier import main
+from bitextfilter.io.digests import write_digests
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.settings import current_names
 from bitextfilter.workflows.classifier_training import ClassifierConfig
@@ -447,13 +448,28 @@ def test_start_needs_a_classifier_of_the_same_kind(data: Path, tmp_path: Path) -
     words = ("--negatives", "repaired", "--start", start, "--model", tmp_path / "both")
     result = train(*words, "-o", output, data / "clean.tsv")
     assert (result.exit_code, output.exists()) == (78, False)
-    assert "starts from the same encoder alone" in result.stderr
+    assert "only a classifier of words can be carried to one" in result.stderr
 
 
-def test_start_needs_a_classifier_of_the_same_encoder(data: Path, tmp_path: Path) -> None:
-    other = toy_model(tmp_path / "other", dim=24)
-    for start, message in ((data / "model", "it has no classifier"), (other, "another encoder")):
+def test_a_classifier_is_carried_to_another_encoder(data: Path, tmp_path: Path) -> None:
+    """With an encoder of its own, and one language in common, a model scores as well at once."""
+    first, other = tmp_path / "first", toy_model(tmp_path / "other", classifier=False, dim=24)
+    assert train(*WORDS, "--model", data / "model", "-o", first, data / "clean.tsv").exit_code == 0
+    slow = (*WORDS, "--set", "training.learning_rate=1e-9", "--model", other)
+    result = train(*slow, "--start", first, "-o", tmp_path / "new", data / "clean.tsv")
+    assert result.exit_code == 0, result.stderr
+    assert tells_apart(tmp_path / "new")
+
+
+def test_a_classifier_is_carried_where_languages_are_shared(data: Path, tmp_path: Path) -> None:
+    other = toy_model(tmp_path / "other", classifier=False, dim=24)
+    assert train(*WORDS, "--in-place", "--model", other, data / "clean.tsv").exit_code == 0
+    config = (other / "config.json").read_text()
+    (other / "config.json").write_text(config.replace('"aa"', '"fi"').replace('"bb"', '"et"'))
+    write_digests(other)
+    for start, message in ((data / "model", "it has no classifier"), (other, "no language in")):
         options = ("--start", start, "--model", data / "model", "-o", tmp_path / "new")
-        result = train(*options, "--negatives", "repaired", data / "clean.tsv")
-        assert result.exit_code == 78
+        kind = WORDS if start == other else WORDS[2:4]
+        result = train(*options, *kind, data / "clean.tsv")
+        assert result.exit_code == 78, result.stderr
         assert message in result.stderr

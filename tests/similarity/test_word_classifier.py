@@ -322,33 +322,50 @@ def test_shapes_that_cannot_be() -> None:
             WordClassifierSettings(DIM, **wrong)  # type: ignore[arg-type]
 
 
-def test_a_wider_copy_reads_the_first_numbers_as_before() -> None:
-    """The others change nothing yet, and the first may be scaled."""
-    classifier, share = make(), 0.8
-    wider = classifier.widened(replace(SETTINGS, dim=DIM + 7), share)
-    narrow = torch.randn(20, DIM)
-    wide = torch.cat([narrow * share, torch.randn(20, 7)], dim=1)
+def test_a_carried_copy_reads_changed_vectors_as_before() -> None:
+    """Rows of the table are the same where its vectors, changed, are the old ones."""
+    classifier, wide = make(), torch.randn(20, DIM + 7)
+    shape = replace(SETTINGS, dim=DIM + 7, word_length=2 * SETTINGS.word_length)
+    change = torch.randn(DIM + 7, DIM)
+    carried = classifier.carried(shape, change.numpy())
+    assert isinstance(carried, WordClassifier)
+    narrow = wide @ change / 2
     features = torch.rand(20, SETTINGS.word_features)
-    assert isinstance(wider, WordClassifier)
     with torch.no_grad():
-        tables = classifier.table(narrow, features), wider.table(wide, features)
-        torch.testing.assert_close(*tables)
-        a, b = narrow.split(10), wide.split(10)
-        sums = [
-            each.network.sentence(torch.cat([(one - other).abs(), one * other], dim=1))
-            for each, (one, other) in ((classifier, a), (wider, b))
-        ]
-        torch.testing.assert_close(*sums)
-    own, copied = (dict(each.network.named_parameters()) for each in (classifier, wider))
-    for name in set(own) - {
-        f"{layer}.weight" for layer in ("meaning", "contexts", "kinds", "sentence")
-    }:
+        tables = classifier.table(narrow, features), carried.table(wide, features)
+    torch.testing.assert_close(*tables, rtol=1e-4, atol=1e-4)
+    own, copied = (dict(each.network.named_parameters()) for each in (classifier, carried))
+    changed = {"meaning.weight", "contexts.weight", "kinds.weight"}
+    fresh = {"sentence.weight", "sentence.bias"}
+    for name in set(own) - changed - fresh - {"hidden.weight"}:
         assert torch.equal(own[name], copied[name])
+
+
+def test_the_new_layer_of_a_carried_copy_is_silent() -> None:
+    """Sentence vectors change nothing but by their cosine; all else does as before."""
+    classifier, eye = make(), np.eye(DIM, dtype=np.float32)
+    carried = classifier.carried(SETTINGS, eye)
+    assert isinstance(carried, WordClassifier)
+    carried.counts.copy_(classifier.counts)
+    own, copied = (each.network.hidden.weight for each in (classifier, carried))
+    same = (own == copied).all(dim=0)
+    silent = torch.nonzero(~same).flatten()
+    assert len(silent) == 96 == int(silent[-1] - silent[0]) + 1
+    assert not copied[:, silent].any()
+    assert len(same) - int(silent[-1]) - 1 == SETTINGS.word_features + 1
+    with torch.no_grad():
+        classifier.network.hidden.weight[:, silent] = 0
+    rows = np.arange(len(SOURCES))
+    found = [
+        each.eval().scorer_factory(encode)(*sides(SOURCES, TARGETS))(rows, rows)
+        for each in (classifier, carried)
+    ]
+    np.testing.assert_allclose(*found, atol=1e-6)
 
 
 def test_a_copy_of_the_same_width_scores_the_same() -> None:
     classifier = make()
-    copied = classifier.widened(SETTINGS, 1)
+    copied = classifier.carried(SETTINGS, None)
     assert isinstance(copied, WordClassifier)
     copied.counts.copy_(classifier.counts)
     rows = np.arange(len(SOURCES))
@@ -362,4 +379,7 @@ def test_a_copy_of_the_same_width_scores_the_same() -> None:
 @pytest.mark.parametrize("change", [{"width": 9}, {"dim": DIM - 1}, {"minor_error_quality": 0.1}])
 def test_a_copy_of_another_shape_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="another shape"):
-        make().widened(replace(SETTINGS, **change), 1)
+        make().carried(replace(SETTINGS, **change), None)
+    if "dim" not in change:
+        with pytest.raises(SettingsError, match="another shape"):
+            make().carried(replace(SETTINGS, **change), np.eye(DIM, dtype=np.float32))
