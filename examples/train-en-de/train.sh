@@ -3,7 +3,7 @@
 #
 #     examples/train-en-de/train.sh DATA OUTPUT
 #
-# OUTPUT/en-de is the model. Where DATA has what the haystack of ../haystack is made of, its
+# OUTPUT/en-de is the model; its classifier starts from the shipped one. Where DATA has what the haystack of ../haystack is made of, its
 # development part gives the model thresholds for mining.
 set -eu
 
@@ -12,7 +12,7 @@ examples=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$output"
 awk -F '\t' -v OFS='\t' '{ print $2, $1 }' "$data/dev/newstest2014.de-en.tsv" \
     > "$output/development.tsv"
-"$examples/train-a-pair/train-open.sh" en-de "$data" "$output" "$output/development.tsv"
+START=en-de LEARNING_RATE=0.0007 "$examples/train-a-pair/train-open.sh" en-de "$data" "$output" "$output/development.tsv"
 
 [ -e "$data/mono/de.law.txt.gz" ] || exit 0
 [ -e "$output/haystack/gold.tsv" ] ||

@@ -3,9 +3,10 @@
 #
 #     examples/train-en-fr/train.sh DATA OUTPUT
 #
-# Image captions of Multi30k's validation part serve as development pairs.
+# Image captions of Multi30k's validation part serve as development pairs. The classifier starts from
+# that of en-de.
 set -eu
 
 data=$1 output=$2
-exec "$(dirname "$0")/../train-a-pair/train-open.sh" en-fr "$data" "$output" \
+START=en-de exec "$(dirname "$0")/../train-a-pair/train-open.sh" en-fr "$data" "$output" \
     "$data/dev/captions.en-fr.tsv"
