@@ -116,7 +116,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         raise SettingsError(f"a classifier takes whole vectors; leave @{width} out of {model.name}")
     start = None if settings.start is None else load(naming_pair(settings.start))
     if start is not None:
-        check_start(start, model, plan.kind)
+        check_start(start, model, plan.kind, plan.training.start_share)
     examples = _examples(run, model, settings, plan)
     asked = {"positives", "negatives", *(n for n in _MORE if getattr(settings, n))}
     run.counts.update({n: count for n, count in examples.counts().items() if n in asked})
@@ -245,6 +245,8 @@ def _check_effects(plan: ClassifierConfig, settings: _Settings) -> None:
     """Raise UsageError for options that have no effect beside the others."""
     if settings.count is not None and plan.negatives.kind == "given":
         raise click.UsageError("--count has no effect with --negatives given, which takes all")
+    if plan.training.start_share and settings.start is None:
+        raise click.UsageError("training.start_share has no effect without --start")
     usual, quality = type(plan)(), plan.minor_error_quality
     weights = {
         "minor_error_quality": (quality or usual.minor_error_quality, usual.minor_error_quality),

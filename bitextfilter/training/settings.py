@@ -369,6 +369,11 @@ class ClassifierTraining(LoopSettings):
         within="> 0",
     )
     logit_bias: float = setting(0.0, "see `logit_scale`")
+    start_share: float = setting(
+        0.0,
+        "of the weights that the training starts from (--start), in the mean with the trained ones",
+        within=">= 0, < 1",
+    )
     calibrate: bool = setting(True, "fit an offset and a temperature")
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
 

@@ -17,7 +17,7 @@
 # MORE names further FILEs, a line each, that the classifier alone learns from: it sees there how the
 # encoder does on text that it was not trained on. GRADED names files of graded pairs, a line each.
 # START is a model that knows SOURCE or TARGET: its classifier is trained further, which is better than
-# a new one. LEARNING_RATE is the classifier's, if it is to be another than the usual one.
+# a new one. SETTINGS are of the classifier, NAME=VALUE a line.
 set -eu
 IFS='
 ' # paths are split at line ends only
@@ -54,8 +54,8 @@ train_encoder "$@"
     bitext-train-classifier --kind "$classifier" --set training.epochs="$epochs" --model "$output/encoder" \
         --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
         $(for file in ${GRADED:-}; do echo "--graded=$file"; done) \
-        ${START:+"--start=$START"} --set training.learning_rate="${LEARNING_RATE:-0.001}" \
-        --set training.keep=last --set sum_weight=0.2 --set training.held_out=0.02 \
+        ${START:+"--start=$START"} $(for value in ${SETTINGS:-}; do echo "--set=$value"; done) \
+        --set training.keep=last --set training.held_out=0.02 \
         --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
         -o "$model" "$output/positives.tsv" > "$output/held-out.tsv"
 [ -e "$model/thresholds.json" ] || "$recipe/recommend.sh" "$model" "$development"

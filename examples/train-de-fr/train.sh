@@ -13,6 +13,7 @@ data=$1 output=$2
 mkdir -p "$output"
 paste "$data/dev/captions.en-de.tsv" "$data/dev/captions.en-fr.tsv" |
     awk -F '\t' -v OFS='\t' '$1 == $3 { print $2, $4 }' > "$output/development.tsv"
-export VOCABULARY=12000 TRIGRAMS=8000 START=de-fr LEARNING_RATE=0.0007
+export VOCABULARY=12000 TRIGRAMS=8000 START=de-fr SETTINGS='sum_weight=0.2
+training.learning_rate=0.0007'
 exec "$(dirname "$0")/../train-a-pair/train-open.sh" de-fr "$data" "$output" \
     "$output/development.tsv"

@@ -13,7 +13,10 @@
 #   multi/          encoder and classifier: the model
 #   held-out.tsv    how good the classifier is on pairs kept from it
 # What is there is kept, and an interrupted training goes on when the script is run again. In the
-# environment, THREADS is how many threads compute. open.txt has the columns and the files of DATA,
+# environment, THREADS is how many threads compute, START a model whose classifier is trained further,
+# and SETTINGS are of the classifier, NAME=VALUE a line. The shipped classifier started from the one before
+# it: with the shipped encoder as OUTPUT/encoder, START=multi, and as SETTINGS sum_weight=0.5,
+# training.learning_rate=0.0007 and training.start_share=0.4. open.txt has the columns and the files of DATA,
 # behind @ how often a file is read in a pass; - where the file has a header.
 set -eu
 IFS='
@@ -51,8 +54,11 @@ once "$output/sharpened" --settings "$recipe/sharpen.json" --start "$output/rank
 once "$output/encoder" --settings "$recipe/sharpen.json" --start "$output/sharpened" --set training.seed=2
 # shellcheck disable=SC2086  # a file a line
 [ -e "$output/negatives.tsv" ] || python3 "$recipe/pairs.py" "$output/encoder" "$output" $files
+# shellcheck disable=SC2046  # an option a line
 [ -e "$output/multi" ] ||
-    bitext-train-classifier --kind words --set training.epochs=2 --model "$output/encoder" \
+    bitext-train-classifier --kind words --set training.epochs=2 --set training.keep=last \
+        --set training.vector_noise=1 ${START:+"--start=$START"} \
+        $(for value in ${SETTINGS:-}; do echo "--set=$value"; done) --model "$output/encoder" \
         --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
         --set training.held_out=0.02 --quantise --threads "$THREADS" -o "$output/multi" \
         "$output/positives.tsv" > "$output/held-out.tsv"

@@ -451,12 +451,23 @@ def test_start_needs_a_classifier_of_the_same_kind(data: Path, tmp_path: Path) -
     assert "only a classifier of words can be carried to one" in result.stderr
 
 
+def test_the_start_has_no_share_without_a_start(data: Path, tmp_path: Path) -> None:
+    words = (data / "clean.tsv", "--negatives", "repaired", "--model", data / "model")
+    done = train(*words, "--set", "training.start_share=0.3", "-o", tmp_path / "new")
+    assert done.exit_code == 2
+    assert "training.start_share has no effect without --start" in done.stderr
+
+
 def test_a_classifier_is_carried_to_another_encoder(data: Path, tmp_path: Path) -> None:
     """With an encoder of its own, and one language in common, a model scores as well at once."""
     first, other = tmp_path / "first", toy_model(tmp_path / "other", classifier=False, dim=24)
     assert train(*WORDS, "--model", data / "model", "-o", first, data / "clean.tsv").exit_code == 0
     slow = (*WORDS, "--set", "training.learning_rate=1e-9", "--model", other)
-    result = train(*slow, "--start", first, "-o", tmp_path / "new", data / "clean.tsv")
+    options = (*slow, "--start", first, "-o", tmp_path / "new", data / "clean.tsv")
+    result = train("--set", "training.start_share=0.5", *options)
+    assert result.exit_code == 78
+    assert "another encoder: leave out training.start_share" in result.stderr
+    result = train(*options)
     assert result.exit_code == 0, result.stderr
     assert tells_apart(tmp_path / "new")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -165,6 +166,22 @@ def test_the_same_again_and_torchs_state_left_alone() -> None:
     assert report == again
     for name, tensor in first.state_dict().items():
         assert torch.equal(tensor, second.state_dict()[name])
+
+
+def test_the_start_has_its_share_in_the_weights() -> None:
+    """Without calibration, each weight lies between its first and its trained value."""
+    pairs, groups = toy_pairs()
+    torch.manual_seed(3)
+    start = build_classifier(SentenceClassifierSettings(DIM, hidden=16))
+    settings = {"epochs": 2, "learning_rate": 0.01, "calibrate": False}
+    found = []
+    for share in (0.0, 0.25):
+        training = ClassifierTraining(**settings, start_share=share)  # type: ignore[arg-type]
+        first = copy.deepcopy(start)
+        found.append(train_classifier(pairs, groups, first, training)[0])
+    for begun, own, mean in zip(start.parameters(), *(f.parameters() for f in found), strict=True):
+        torch.testing.assert_close(mean, 0.25 * begun + 0.75 * own)
+        assert not torch.equal(mean, own)
 
 
 @pytest.mark.parametrize("keep", ["best", "last"])
