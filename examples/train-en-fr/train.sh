@@ -8,5 +8,6 @@
 set -eu
 
 data=$1 output=$2
-START=en-de SETTINGS=sum_weight=0.2 exec "$(dirname "$0")/../train-a-pair/train-open.sh" en-fr "$data" "$output" \
+export START=en-de SETTINGS=sum_weight=0.2
+exec "$(dirname "$0")/../train-a-pair/train-open.sh" en-fr "$data" "$output" \
     "$data/dev/captions.en-fr.tsv"
