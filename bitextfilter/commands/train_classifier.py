@@ -71,6 +71,11 @@ class _Settings:
         "Pairs with a grade in the last column, 0 to 1, higher is better; repeatable.",
         multiple=True,
     )
+    text: tuple[str, ...] = option(
+        "--text FILE",
+        "More pairs, whose words and bigrams are counted alone; with --kind words; repeatable.",
+        multiple=True,
+    )
     kind: str = option(
         "--kind",
         "Input of the classifier: sentence vectors (fast), or all words (finer).",
@@ -141,7 +146,8 @@ def _examples(run: Run, model: Model, settings: _Settings, plan: ClassifierConfi
     wrong = choose_negatives(model, right, _noisy_corpus(run, settings.noisy), plan)
     contrasts = [each for path in settings.contrasts for each in _contrasts(run, path)]
     graded = [_graded(run, path) for path in settings.graded]
-    return Examples(right, wrong, nearly, contrasts, graded).apart()
+    text = [pair for path in settings.text for pair in run.pairs(path)]
+    return Examples(right, wrong, nearly, contrasts, graded, text).apart()
 
 
 @dataclass(frozen=True)
@@ -193,7 +199,7 @@ def _graded(run: Run, text: str) -> GradedPairs:
     return GradedPairs(pairs, [float(row.texts[2]) for row in rows], weight)
 
 
-_MORE = ("nearly", "contrasts", "graded")
+_MORE = ("nearly", "contrasts", "graded", "text")
 """Kinds of examples that may be given."""
 
 
@@ -232,7 +238,7 @@ def _plan(settings: _Settings, chosen: TrainingOptions) -> ClassifierConfig:
     if settings.noisy == "-":
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
     graded = tuple(weighted(text, "--graded")[0] for text in settings.graded)
-    given = (settings.positives, settings.nearly, settings.contrasts, graded)
+    given = (settings.positives, settings.nearly, settings.contrasts, graded, settings.text)
     if [path for paths in given for path in paths].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     _check_effects(plan, settings)
@@ -245,6 +251,8 @@ def _check_effects(plan: ClassifierConfig, settings: _Settings) -> None:
     """Raise UsageError for options that have no effect beside the others."""
     if settings.count is not None and plan.negatives.kind == "given":
         raise click.UsageError("--count has no effect with --negatives given, which takes all")
+    if settings.text and plan.kind != "words":
+        raise click.UsageError("--text has no effect without --kind words")
     if plan.training.start_share and settings.start is None:
         raise click.UsageError("training.start_share has no effect without --start")
     usual, quality = type(plan)(), plan.minor_error_quality

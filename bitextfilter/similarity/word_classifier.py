@@ -36,6 +36,7 @@ from bitextfilter.similarity.word_network import (
     WordRows,
     WordSentences,
 )
+from bitextfilter.text.bigrams import HIGHEST, IN_A_BYTE
 from bitextfilter.text.features import RARITY, Cut, Spelling, WordReader, spellings
 
 _MAX_WORDS = 1 << 15
@@ -91,8 +92,8 @@ class WordCache:
         self._known = 0
         self._space = torch.zeros(0, dtype=torch.float16)
         """The table, with room for more words. Rows that were returned are never rewritten."""
-        empty = spellings([])  # of which letters and figures grow; the rest is used at once
-        self._spelling = replace(empty, features=empty.features[:0], hashes=empty.hashes[:0])
+        empty = spellings([])  # of which all but the features grow; these are used at once
+        self._spelling = replace(empty, features=empty.features[:0])
 
     def read(self, sentences: Sequence[str]) -> tuple[Tensor, WordRows]:
         """Split sentences into words, and compute the new words.
@@ -100,7 +101,7 @@ class WordCache:
         Returns:
             The table of words ``(u, columns)``, float16, which stays valid when the cache grows
             (row 0, the empty word, stands for no word); and the sentences as places in it. Their
-            spelling lacks features and hashes.
+            spelling lacks features.
         """
         with self._lock:
             held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
@@ -138,7 +139,7 @@ class WordCache:
             old.features,
             np.concatenate([old.letters, added.letters]),
             np.concatenate([old.figures, added.figures]),
-            old.hashes,
+            np.concatenate([old.hashes, added.hashes]),
         )
 
 
@@ -149,11 +150,17 @@ class WordClassifier(PairClassifier):
     settings: WordClassifierSettings
     counts: Tensor
     """``(2, buckets)``, uint8: counts of the words of each side, at most 255."""
+    bigrams: Tensor | None
+    """``(2, settings.bigrams / 4)``, uint8: levels of each side's bigrams; one row for both sides
+    of a multilingual one. None without."""
 
     def __init__(self, settings: WordClassifierSettings) -> None:
         super().__init__(settings)
         self.network = WordNetwork(settings)
         self.register_buffer("counts", torch.zeros(2, settings.buckets, dtype=torch.uint8))
+        shape = 2 - settings.multilingual, settings.bigrams // IN_A_BYTE
+        levels = torch.zeros(shape, dtype=torch.uint8) if settings.bigrams else None
+        self.register_buffer("bigrams", levels)
 
     @property
     def output_layer(self) -> nn.Linear:
@@ -167,16 +174,17 @@ class WordClassifier(PairClassifier):
         if not isinstance(settings, WordClassifierSettings):
             return super().carried(settings, change)
         if change is None:
-            kept = ("word_length", "buckets", "spacing")
-            own = {name: getattr(self.settings, name) for name in kept}
-            return super().carried(replace(settings, **own), None)
-        changed = ("dim", "word_length", "buckets", "multilingual", "sum_weight")
-        free = {name: getattr(settings, name) for name in changed}
-        shape = replace(settings, spacing=self.settings.spacing)
-        if shape != replace(self.settings, **free):
+            settings = replace(settings, word_length=self.settings.word_length)
+        free = ["word_length", "buckets", "multilingual", "sum_weight", "spacing", "bigrams"]
+        free += [] if change is None else ["dim"]
+        own = replace(self.settings, **{name: getattr(settings, name) for name in free})
+        seen = bool(self.settings.bigrams), self.settings.spacing
+        sees = bool(settings.bigrams), settings.spacing
+        if own != settings or any(old > new for old, new in zip(seen, sees, strict=True)):
             raise SettingsError(OTHER_SHAPE)
-        carried = WordClassifier(shape)
-        carried.network.start_from(self.network, torch.from_numpy(change))
+        carried = WordClassifier(settings)
+        matrix = None if change is None else torch.from_numpy(change)
+        carried.network.start_from(self.network, matrix)
         return carried
 
     def features(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
@@ -209,8 +217,18 @@ class WordClassifier(PairClassifier):
 
     def forward(self, tables: Sequence[Tensor], pairs: Sequence[WordSentences]) -> Tensor:
         """Logits ``(n, 1 or 2)``, for training: no temperature applied."""
-        logits: Tensor = self.network(tables, pairs)
+        familiar = [self._familiar(*each) for each in enumerate(pairs)] if self.settings.bigrams else []
+        logits: Tensor = self.network(tables, pairs, familiar)
         return logits
+
+    def _familiar(self, side: int, sentences: WordSentences) -> Tensor:
+        """Look up how familiar the bigrams of a side are, 0 to 1, ``(n, t + 1)``."""
+        assert self.bigrams is not None, "the settings have them"
+        levels = self.bigrams[min(side, len(self.bigrams) - 1)]
+        places = sentences.bigrams.clamp(min=0) % self.settings.bigrams
+        four = levels[places // IN_A_BYTE].long()
+        found = (four >> (2 * (places % IN_A_BYTE))) & HIGHEST
+        return found * (sentences.bigrams >= 0) / HIGHEST
 
     def scorer_factory(
         self, encode: Encode, threads: int = 1, cut: Cut | None = None

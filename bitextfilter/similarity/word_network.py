@@ -15,6 +15,9 @@ word, its position on a scale; summed over the words, that is a soft histogram. 
 triangular (no exponentials), and there is a histogram for each of some learnt kinds of words: so a
 negation or a name without a counterpart is seen among many words that have one.
 
+How familiar two neighbouring words are (:mod:`bitextfilter.text.bigrams`) shows text that nobody
+would write: words left out, added, misspelt, swapped, in another form.
+
 Letters: n pairs, t words a sentence (rows i of either side, columns j of the other), u words,
 e the encoder's width, w ours, m the width of words by themselves, k kernels, c kinds of words,
 f features.
@@ -32,10 +35,19 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, normalize, pad
 
 from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import Dropout, Outputs, padding_mask
 from bitextfilter.settings import setting
 from bitextfilter.similarity.pair_classifier import ClassifierSettings
-from bitextfilter.text.features import WORD_FEATURES, WORD_FLAGS, Flags, Spelling, repeats
+from bitextfilter.text.bigrams import IN_A_BYTE, bigrams
+from bitextfilter.text.features import (
+    RARITY,
+    WORD_FEATURES,
+    WORD_FLAGS,
+    Flags,
+    Spelling,
+    repeats,
+)
 from bitextfilter.text.ragged import Ragged
 
 
@@ -68,6 +80,18 @@ class WordClassifierSettings(ClassifierSettings):
     spacing: bool = setting(
         False, "the network sees the spaces between words, and words of the other side's text"
     )
+    bigrams: int = setting(
+        0,
+        "buckets of the hashes that bigrams are counted by; 0: the network does not see how"
+        " familiar they are",
+        within=">= 0",
+    )
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for buckets that do not fill bytes."""
+        super().__post_init__()
+        if self.bigrams % IN_A_BYTE:
+            raise SettingsError(f"bigrams={self.bigrams}: must be a multiple of {IN_A_BYTE}")
 
     @property
     def word_features(self) -> int:
@@ -189,6 +213,8 @@ _WORD_SCALE, _SENTENCE_SCALE, _COSINE_SCALE = 6.0, 10.0, 3.0
 """Factors that bring numbers of unit vectors near 1, where networks learn best."""
 _DROPOUT = 0.1
 _FLAGS = WORD_FLAGS.stop - WORD_FLAGS.start
+_FLUENCY = 4
+"""Numbers of a word among its neighbours: see :func:`fluency`."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +233,8 @@ class WordSentences:
     """``(n, t, 2)``: 1 for words, and for pairs with the word before, that are repeated."""
     spaced: Tensor
     """``(n, t)``: 1 for words at the beginning or after a space."""
+    bigrams: Tensor
+    """``(n, t + 1)``: keys of each word and the one before it, and of the end; -1 for unknown."""
     vectors: Tensor
     """``(n, e)``: the sentences' vectors, of length 1."""
 
@@ -226,6 +254,44 @@ class _Read:
     """``(2 n, t, c)``, from 0 to 1."""
     features: Tensor
     """``(2 n, t, f)``."""
+    fluency: Tensor
+    """``(2 n, t, 4)``, or with a last dimension of 0."""
+
+
+def fluency(familiar: Tensor, rarity: Tensor, extent: Extent) -> Tensor:
+    """Describe words by the bigrams on their left and right.
+
+    Args:
+        familiar: how familiar the bigrams are, 0 to 1, ``(n, t + 1)``.
+        rarity: of the words, 0 to 1, ``(n, t)``.
+        extent: the lengths of the sentences.
+
+    Returns:
+        ``(n, t, 4)``, from 0 to 1; 0 beyond the end. How familiar both bigrams are; and how odd,
+        which is the more so, the more frequent both words are and the less familiar they are
+        together.
+    """
+    common = (1 - rarity) * extent.inside
+    before = pad(common, (1, 0)) + pad(extent.first, (0, 1))
+    after = pad(common, (0, 1)) + pad(extent.last, (1, 0))
+    odd = (1 - familiar) * before * after
+    four = torch.stack([familiar[:, :-1], familiar[:, 1:], odd[:, :-1], odd[:, 1:]], dim=2)
+    return four * extent.inside[:, :, None]
+
+
+def _widths(settings: WordClassifierSettings) -> dict[str, list[int]]:
+    """Return the widths of the parts of what layers read: parts may be wider in a newer network."""
+    dim, width, kinds = settings.dim, settings.width, settings.word_kinds
+    features, fluent = settings.word_features, _FLUENCY * bool(settings.bigrams)
+    word = [dim, features]
+    side = [(kinds + _FLAGS + 1) * COVERAGE_FEATURES, kinds, width, width]
+    side += [features, features, features, 1, 2 * fluent]
+    return {
+        "contexts": word,
+        "kinds": word,
+        "places": [2, settings.spacing, 2, fluent],
+        "hidden": [*side, *side, _SENTENCE_UNITS, 1, features],
+    }
 
 
 class WordNetwork(nn.Module):
@@ -235,11 +301,14 @@ class WordNetwork(nn.Module):
         super().__init__()
         dim, width, kinds = settings.dim, settings.width, settings.word_kinds
         meaning, hidden = settings.meaning, settings.hidden
+        self._widths = _widths(settings)
+        reads = {name: sum(parts) for name, parts in self._widths.items()}
         self.meaning = nn.Linear(dim, meaning, bias=False)
         features, self._spacing = settings.word_features, settings.spacing
-        self.contexts = nn.Linear(dim + features, 3 * width, bias=False)
-        self.kinds = nn.Linear(dim + features, kinds)
-        self.places = nn.Linear(4 + settings.spacing, width + kinds, bias=False)
+        self._fluency = settings.bigrams > 0
+        self.contexts = nn.Linear(reads["contexts"], 3 * width, bias=False)
+        self.kinds = nn.Linear(reads["kinds"], kinds)
+        self.places = nn.Linear(reads["places"], width + kinds, bias=False)
         self.sides = nn.Parameter(torch.zeros(2, width))
         self.wider = nn.Linear(3 * width, width)
         self.kinds_in_context = nn.Linear(width, kinds, bias=False)
@@ -248,28 +317,34 @@ class WordNetwork(nn.Module):
         self.compare = nn.Linear(4 * width + kinds + _FLAGS + COVERAGE_SCALARS, width)
         self.compared = nn.Linear(width, width)
         self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
-        side = (kinds + _FLAGS + 1) * COVERAGE_FEATURES + kinds + 2 * width + 3 * features + 1
-        self.hidden = nn.Linear(2 * side + features + _SENTENCE_UNITS + 1, hidden)
+        self.hidden = nn.Linear(reads["hidden"], hidden)
         self.out = Outputs(hidden, settings.logits)
         self.dropout = Dropout(_DROPOUT)
         self._columns = [3 * width, meaning, kinds, features]
 
-    def start_from(self, other: WordNetwork, change: Tensor) -> None:
-        """Take the weights of a network over vectors of another encoder.
+    def start_from(self, other: WordNetwork, change: Tensor | None) -> None:
+        """Take the weights of another network, which may read less: what it lacks counts for 0.
 
-        What reads words reads ``vectors @ change``, with ``change (e, e of the other)``. The layer
-        of the sentence vectors stays new, and silent at first: differences and products of their
-        numbers say nothing about those of changed vectors.
+        With ``change (e, e of the other)``, it is over vectors of another encoder: what reads words
+        reads ``vectors @ change``. The layer of the sentence vectors stays new, and silent at
+        first: differences and products of their numbers say nothing about those of changed vectors.
         """
         weights, own = other.state_dict(), self.state_dict()
-        for name in ("meaning.weight", "contexts.weight", "kinds.weight"):
-            vectors, rest = weights[name].tensor_split([len(change.T)], dim=1)
-            weights[name] = torch.cat([vectors @ change.T, rest], dim=1)
-        end = weights["hidden.weight"].shape[1] - self._columns[-1] - 1
-        weights["hidden.weight"] = weights["hidden.weight"].clone()
-        weights["hidden.weight"][:, end - _SENTENCE_UNITS : end] = 0
-        fresh = {name: own[name] for name in ("sentence.weight", "sentence.bias")}
-        self.load_state_dict(weights | fresh)
+        if change is not None:
+            for name in ("meaning.weight", "contexts.weight", "kinds.weight"):
+                vectors, rest = weights[name].tensor_split([len(change.T)], dim=1)
+                weights[name] = torch.cat([vectors @ change.T, rest], dim=1)
+            weights |= {name: own[name] for name in ("sentence.weight", "sentence.bias")}
+        for name, widths in self._widths.items():
+            parts = torch.split(weights[f"{name}.weight"], _read_by(other, name, change), dim=1)
+            wider = [
+                pad(part, (0, width - part.shape[1]))
+                for part, width in zip(parts, widths, strict=True)
+            ]
+            if change is not None and name == "hidden":
+                wider[_OF_SENTENCES] = torch.zeros_like(wider[_OF_SENTENCES])
+            weights[f"{name}.weight"] = torch.cat(wider, dim=1)
+        self.load_state_dict(weights)
 
     def table(self, vectors: Tensor, features: Tensor) -> Tensor:
         """Word vectors ``(u, e)`` of length 1 or so, features ``(u, f)`` → ``(u, columns)``.
@@ -280,16 +355,21 @@ class WordNetwork(nn.Module):
         meanings = normalize(self.meaning(vectors), dim=1)
         return torch.cat([self.contexts(words), meanings, self.kinds(words), features], dim=1)
 
-    def forward(self, tables: Sequence[Tensor], pairs: Sequence[WordSentences]) -> Tensor:
+    def forward(
+        self, tables: Sequence[Tensor], pairs: Sequence[WordSentences], familiar: Sequence[Tensor]
+    ) -> Tensor:
         """Both sides' tables of words, and both sides of n pairs → logits ``(n, 1 or 2)``.
 
-        Sources and targets are read together, which halves the number of steps.
+        *familiar*: how familiar both sides' bigrams are, 0 to 1, ``(n, t + 1)``; empty for a
+        network that does not see it. Sources and targets are read together, which halves the
+        number of steps.
         """
         rows = [embedding(side.words, table) for table, side in zip(tables, pairs, strict=True)]
         both = self._read(
             torch.cat(rows).float(),
             torch.cat([side.lengths for side in pairs]),
             torch.cat([self._places(side) for side in pairs]),
+            torch.cat(list(familiar)) if self._fluency else None,
         )
         sides = self._sides(both, self._covering(both, pairs)).chunk(2)
         a, b = (side.vectors for side in pairs)
@@ -306,13 +386,19 @@ class WordNetwork(nn.Module):
         spaced = [side.spaced[:, :, None]] if self._spacing else []
         return torch.cat([side.repeats, *spaced], dim=2)
 
-    def _read(self, rows: Tensor, lengths: Tensor, repeats: Tensor) -> _Read:
+    def _read(
+        self, rows: Tensor, lengths: Tensor, repeats: Tensor, familiar: Tensor | None
+    ) -> _Read:
         """Rows of the tables, ``(2 n, t, columns)``, and so on → words in their contexts."""
         extent = Extent(lengths, rows.shape[1])
         inside = extent.inside[:, :, None]
         contexts, meanings, kinds, features = torch.split(rows, self._columns, dim=2)
         edges = torch.stack([extent.first, extent.last], dim=2)
-        places = self.places(torch.cat([repeats, edges], dim=2))
+        seen, fluent = [repeats, edges], features[:, :, :0]
+        if familiar is not None:
+            fluent = fluency(familiar, features[:, :, RARITY], extent)
+            seen.append(fluent)
+        places = self.places(torch.cat(seen, dim=2))
         sides, width = self.sides.repeat_interleave(len(rows) // 2, dim=0), self.sides.shape[1]
         before, here, after = contexts.chunk(3, dim=2)
         states = here + _shifted(before, 1) + _shifted(after, -1) + places[:, :, :width]
@@ -321,9 +407,8 @@ class WordNetwork(nn.Module):
         states = states + torch.relu(self.wider(around)) * inside
         kinds = kinds + places[:, :, width:] + self.kinds_in_context(states)
         queries = normalize(self.query(states), dim=2) * inside
-        return _Read(
-            extent, meanings, self.dropout(states), queries, torch.sigmoid(kinds) * inside, features
-        )
+        kinds = torch.sigmoid(kinds) * inside
+        return _Read(extent, meanings, self.dropout(states), queries, kinds, features, fluent)
 
     def _covering(self, both: _Read, pairs: Sequence[WordSentences]) -> Coverage:
         """Coverage of the sources by the targets and, behind it, of the targets by the sources."""
@@ -357,7 +442,23 @@ class WordNetwork(nn.Module):
         last = (both.features * extent.last[:, :, None]).sum(dim=1)
         parts = [pooled(every, covered.features, extent.lengths), density(both.kinds), mean]
         parts += [compared.amax(dim=1), density(both.features), both.features[:, 0], last]
-        return torch.cat([*parts, extent.lengths.log()[:, None]], dim=1)
+        parts.append(extent.lengths.log()[:, None])
+        if self._fluency:
+            fluent = both.fluency
+            parts += [fluent.sum(dim=1) / extent.lengths[:, None], fluent.amax(dim=1)]
+        return torch.cat(parts, dim=1)
+
+
+_OF_SENTENCES = -3
+"""The part of what the hidden layer reads that is of the sentence vectors."""
+
+
+def _read_by(network: WordNetwork, name: str, change: Tensor | None) -> list[int]:
+    """Return the widths of the parts that a layer of a network reads, with changed vectors."""
+    widths = list(network._widths[name])
+    if change is not None and name in ("contexts", "kinds"):
+        widths[0] = len(change)
+    return widths
 
 
 def _shifted(rows: Tensor, places: int) -> Tensor:
@@ -375,15 +476,17 @@ class WordRows:
     """``(sum of lengths, 2)``: see ``text.features.repeats``."""
     spaced: NDArray[np.float32]
     """``(sum of lengths,)``: 1 for words at the beginning or after a space."""
+    bigrams: Ragged
+    """Keys of each sentence's bigrams: see ``text.bigrams.bigrams``."""
     spelling: Spelling
     """Of all words of the table."""
 
     @classmethod
     def of(cls, words: Ragged, spaced: Flags, spelling: Spelling) -> WordRows:
-        """Find repeated words."""
+        """Find repeated words, and bigrams."""
         distinct, places = np.unique(words.flat, return_inverse=True)
         again = repeats(Ragged(places, words.lengths), spelling.letters[distinct])
-        return cls(words, again, spaced, spelling)
+        return cls(words, again, spaced, bigrams(words, spelling.hashes), spelling)
 
     def padded(self, rows: Indices, size: int, vectors: Vectors) -> WordSentences:
         """Return the sentences of these *rows*, each filled up to *size* words.
@@ -399,6 +502,9 @@ class WordRows:
         repeated[inside] = self.repeats[taken]
         spaced = np.zeros(inside.shape, dtype=np.float32)
         spaced[inside] = self.spaced[taken]
+        ends = np.arange(size + 1) <= lengths[:, None]
+        keys = np.full(ends.shape, -1, dtype=np.int64)
+        keys[ends] = self.bigrams.take(rows).flat
         return WordSentences(
             words=torch.from_numpy(words),
             lengths=torch.from_numpy(lengths.astype(np.float32)),
@@ -406,5 +512,6 @@ class WordRows:
             figures=torch.from_numpy(self.spelling.figures[words] * inside),
             repeats=torch.from_numpy(repeated),
             spaced=torch.from_numpy(spaced),
+            bigrams=torch.from_numpy(keys),
             vectors=torch.from_numpy(vectors),
         )

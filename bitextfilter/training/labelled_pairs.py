@@ -19,6 +19,7 @@ from bitextfilter.similarity.pair_classifier import PairClassifier
 from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordRows, WordSentences
+from bitextfilter.text.bigrams import bigrams, level_table
 from bitextfilter.text.features import Cut, WordReader, spellings
 from bitextfilter.training.settings import ClassifierTraining
 
@@ -151,6 +152,10 @@ class WordSide:
     """``(u, dim)``; 16 bits are precise enough, for noise is added."""
     vectors: NDArray[np.float16]
     """``(s, dim)``, of the distinct sentences, of length 1."""
+    texts: Sequence[str]
+    """The distinct sentences."""
+    cut: Cut | None = None
+    """Divides words further."""
 
     @classmethod
     def of(
@@ -174,6 +179,8 @@ class WordSide:
             WordRows.of(words, spaced, spellings(reader.words)),
             _encoded(reader.words, encode),
             vectors,
+            different,
+            cut,
         )
 
     def sentences(self, pairs: Indices, size: int) -> WordSentences:
@@ -203,6 +210,8 @@ class LabelledWords(LabelledPairs):
     qualities: NDArray[np.float32]
     versions: Indices | None = None
     grades: Grades | None = None
+    text: tuple[Sequence[str], Sequence[str]] = ((), ())
+    """More sentences of each side, whose words are counted."""
 
     @property
     def lengths(self) -> Indices:
@@ -216,20 +225,26 @@ class LabelledWords(LabelledPairs):
         return float(np.sqrt((rows * rows).sum(axis=1)).mean())
 
     def prepare(self, classifier: PairClassifier) -> None:
-        """Count the words of the distinct translations, less one each.
+        """Count the words and bigrams of the text and of the translations, less one each.
 
-        So a word of a single translation is as rare there as a word never met.
+        Each sentence counts once. So a word of a single translation is as rare there as a word
+        never met.
         """
         assert isinstance(classifier, WordClassifier)
-        every = []
-        for side in (self.source, self.target):
-            words = side.words.words.take(np.unique(side.rows[self.labels])).flat
-            buckets = classifier.buckets(side.words.spelling)[words]
-            every.append(np.bincount(buckets, minlength=classifier.settings.buckets))
+        every, keys = [], []
+        for side, text in zip((self.source, self.target), self.text, strict=True):
+            right = (side.texts[row] for row in np.unique(side.rows[self.labels]))
+            times, found = _counted([*dict.fromkeys((*right, *text))], side.cut, classifier)
+            every.append(times)
+            keys.append(found)
         if classifier.settings.multilingual:
-            every = [every[0] + every[1]] * 2
+            every, keys = [every[0] + every[1]] * 2, [np.concatenate(keys)]
         for number, times in enumerate(every):
             classifier.counts[number] = torch.from_numpy((times - 1).clip(0, 255))
+        if classifier.bigrams is not None:
+            for number, found in enumerate(keys):
+                levels = level_table(found, classifier.settings.bigrams)
+                classifier.bigrams[number] = torch.from_numpy(levels)
 
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """Yield pairs of similar length together, the batches shuffled."""
@@ -264,7 +279,11 @@ class LabelledWords(LabelledPairs):
             if noise is not None:
                 vectors = _hidden(vectors, torch.from_numpy(keys[0]), noise)
                 blurred = _blurred(sentences.vectors, groups, groups, noise)
-                sentences = replace(sentences, vectors=normalize(blurred, dim=1))
+                sentences = replace(
+                    sentences,
+                    vectors=normalize(blurred, dim=1),
+                    bigrams=_forgotten(sentences.bigrams, groups, noise),
+                )
             inside = torch.from_numpy(keys[1] > 0)
             tables.append(classifier.table(vectors, features) * inside[:, None])
             pairs.append(replace(sentences, words=torch.from_numpy(places.reshape(-1, size))))
@@ -297,6 +316,32 @@ def _hidden(vectors: Tensor, groups: Tensor, noise: Noise) -> Tensor:
     noisy = _blurred(vectors, groups, torch.arange(len(vectors)), noise)
     drawn = torch.rand(len(noisy), 1, generator=noise.generator)
     return noisy * (drawn >= noise.training.word_dropout)
+
+
+def _forgotten(bigrams: Tensor, groups: Tensor, noise: Noise) -> Tensor:
+    """Hide some bigrams ``(n, t)``: the same ones in all pairs of one of the *groups* ``(n,)``."""
+    both = torch.stack([groups[:, None].expand_as(bigrams), bigrams]).flatten(1)
+    distinct, places = torch.unique(both, dim=1, return_inverse=True)
+    parts = torch.rand(int(groups.max()) + 1, generator=noise.generator)[distinct[0]]
+    drawn = torch.rand(distinct.shape[1], generator=noise.generator)
+    hidden = drawn < parts * noise.training.bigram_dropout
+    return bigrams.masked_fill(hidden[places].reshape(bigrams.shape), -1)
+
+
+def _counted(
+    texts: Sequence[str], cut: Cut | None, classifier: WordClassifier
+) -> tuple[Indices, Indices]:
+    """Count the words of sentences by bucket, ``(buckets,)``, and return the keys of all bigrams."""
+    reader, keys = WordReader(cut), [np.zeros(0, dtype=np.int64)]
+    times = np.zeros(classifier.settings.buckets, dtype=np.int64)
+    hashes = np.zeros(0, dtype=np.int64)
+    for start in range(0, len(texts), _WINDOW):
+        words, _ = reader.read(texts[start : start + _WINDOW])
+        new = spellings(reader.words[len(hashes) :]).hashes
+        hashes = np.concatenate([hashes, new])
+        np.add.at(times, hashes[words.flat] % len(times), 1)
+        keys.append(bigrams(words, hashes).flat)
+    return times, np.concatenate(keys)
 
 
 def _blurred(vectors: Tensor, groups: Tensor, same: Tensor, noise: Noise) -> Tensor:

@@ -352,6 +352,12 @@ class ClassifierTraining(LoopSettings):
     word_dropout: float = setting(
         0.1, "part of the words whose vectors are hidden in training", within=">= 0, < 1"
     )
+    bigram_dropout: float = setting(
+        0.5,
+        "largest part of a pair's bigrams that is hidden in training: other text has more unknown"
+        " ones",
+        within=">= 0, <= 1",
+    )
     comparison_weight: float = setting(
         1.0, "of the loss that compares a pair with its better version", within=">= 0"
     )

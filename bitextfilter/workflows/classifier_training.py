@@ -163,6 +163,12 @@ class ClassifierConfig(Settings):
         needs="kind=sentences",
     )
     width: int = setting(64, "units of a word in its context", within=">= 1", needs="kind=words")
+    bigrams: int = setting(
+        1 << 21,
+        "buckets of the hashes that bigrams are counted by, four to a byte; 0: none are",
+        within=">= 0",
+        needs="kind=words",
+    )
     hidden: int = setting(512, "units of a hidden layer", within=">= 1")
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
@@ -181,10 +187,12 @@ class ClassifierConfig(Settings):
         kind = choices.get("kind", "sentences")
         given = values.pop("training", {})
         training = from_mapping(ClassifierTraining, given, "training", _TRAINING[kind])
-        if kind == "sentences" and training.word_dropout != ClassifierTraining.word_dropout:
-            raise SettingsError(
-                "training.word_dropout has no effect without --kind words: leave it out"
-            )
+        for name in ("word_dropout", "bigram_dropout"):
+            changed = getattr(training, name) != getattr(ClassifierTraining, name)
+            if kind == "sentences" and changed:
+                raise SettingsError(
+                    f"training.{name} has no effect without --kind words: leave it out"
+                )
         usual = {**choices, **_SHAPE[kind], "training": training}
         return from_mapping(cls, values, defaults=usual)
 
@@ -280,6 +288,8 @@ class Examples:
     """Translations with a mistake, beside the same ones without it."""
     graded: Sequence[GradedPairs] = ()
     """Sets of pairs with grades of their own scales."""
+    text: Sequence[_Pair] = ()
+    """More pairs, whose words and bigrams are counted."""
 
     def apart(self) -> Examples:
         """Return the same without the negatives that are in another class, too."""
@@ -289,11 +299,11 @@ class Examples:
         nearly = [pair for pair in self.nearly if pair not in right | spoilt]
         known = right.union(nearly, spoilt)
         negatives = [pair for pair in self.negatives if pair not in known]
-        return Examples(self.positives, negatives, nearly, contrasts, self.graded)
+        return replace(self, negatives=negatives, nearly=nearly, contrasts=contrasts)
 
     def counts(self) -> dict[str, int]:
         """Return the number of each kind of pairs."""
-        names = ("positives", "negatives", "nearly", "contrasts")
+        names = ("positives", "negatives", "nearly", "contrasts", "text")
         graded = sum(len(each.pairs) for each in self.graded)
         return {**{name: len(getattr(self, name)) for name in names}, "graded": graded}
 
@@ -342,6 +352,8 @@ def train_on_pairs(
         sides = _turned(sources, targets, better, config.training.seed)
     read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
     shape, pairs = read(model, sides, (qualities, better, examples.grades()), config)
+    if isinstance(pairs, LabelledWords) and examples.text:
+        pairs = replace(pairs, text=tuple(zip(*examples.text, strict=True)))
     first = shape if start is None else started(start, model, shape, sides)
     with torch_threads(model.threads):
         return train_classifier(pairs, groups, first, config.training, report)
@@ -390,6 +402,7 @@ def _by_words(
         sum_weight=config.sum_weight,
         multilingual=many,
         spacing=True,
+        bigrams=config.bigrams,
     )
     return settings, pairs
 

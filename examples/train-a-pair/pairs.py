@@ -53,13 +53,13 @@ FRAGMENT = {"shuffled": 2, "copied": 1, "wrong-language": 1}
 NEGATIVES = [(1, 2, FRAGMENT), (3, 60, CRAWL), (3, 60, CRAWL), (12, 60, CRAWL)]
 """A pair is damaged once for each of these ranges of words that it is in, in one of the kinds."""
 
-FINE = {"name": 1, "negation": 1, "number": 1}
+FINE = {"name": 2, "negation": 2, "number": 1}
 """Kinds that spoil a word and with it the pair."""
 FINE_QUALITY = 0.01
 COMMON = ["word-left-out", "words-left-out", "word-added", "related-word", "other-form"]
-COMMON += ["function-word", "punctuation", "letter-case"]
+COMMON += ["function-word", "punctuation", "letter-case", "swapped-words", "repeated-word", "misspelt"]
 SMALL = {**dict.fromkeys(MISTAKES, 2), **dict.fromkeys(COMMON, 4)}
-CONTRASTS = [(6, 60, FINE), (2, 60, SMALL), (2, 60, SMALL)]
+CONTRASTS = [(4, 60, FINE), (10, 60, FINE), (2, 60, SMALL), (2, 60, SMALL)]
 """As ``NEGATIVES``, with mistakes."""
 
 RELATED, TRANSLATIONS = 6, 2

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -29,7 +30,15 @@ from bitextfilter.text.features import MOST_WORDS, WordReader, repeats, spelling
 
 DIM = 10
 SETTINGS = WordClassifierSettings(
-    DIM, 1.5, width=8, meaning=6, word_kinds=3, hidden=12, buckets=500, spacing=True
+    DIM,
+    1.5,
+    width=8,
+    meaning=6,
+    word_kinds=3,
+    hidden=12,
+    buckets=500,
+    spacing=True,
+    bigrams=4000,
 )
 SOURCES = ["Tom has 5 cats, no dogs.", "Good morning!", "It is the the the same.", "", "x " * 70]
 TARGETS = ["Tom hat 5 Katzen, keine Hunde.", "Guten Tag 7", "Das", "Gut", "y " * 90]
@@ -43,7 +52,16 @@ def make(settings: WordClassifierSettings = SETTINGS) -> WordClassifier:
         for parameter in classifier.parameters():
             parameter.copy_(torch.randn(parameter.shape) * 0.2)
     classifier.counts.copy_(torch.randint(0, 256, classifier.counts.shape) // 4)
+    if classifier.bigrams is not None:
+        classifier.bigrams.copy_(torch.randint(0, 256, classifier.bigrams.shape))
     return classifier.eval()
+
+
+def take_statistics(copied: WordClassifier, classifier: WordClassifier) -> None:
+    copied.counts.copy_(classifier.counts)
+    if copied.bigrams is not None:
+        known = torch.randint(0, 256, copied.bigrams.shape)
+        copied.bigrams.copy_(known if classifier.bigrams is None else classifier.bigrams)
 
 
 def encode(sentences: Sequence[str], side: int) -> Vectors:
@@ -59,6 +77,7 @@ def sides(sources: Sequence[str], targets: Sequence[str]) -> tuple[EncodedSide, 
 
 
 Matrix = NDArray[np.float64]
+GOLDEN, PRIME = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 
 
 class Naive:
@@ -94,7 +113,8 @@ class Naive:
         again = repeats(rows, spellings(reader.words).letters)
         n = len(words)
         edges = np.array([[float(i == 0), float(i == n - 1)] for i in range(n)])
-        places = self.linear("places", np.hstack([again, spaced[:, None], edges]))
+        fluency = self.fluency([word.lower() for word in words], side, half(features)[:, 7])
+        places = self.linear("places", np.hstack([again, spaced[:, None], edges, fluency]))
         width = SETTINGS.width
         states = []
         for i in range(n):
@@ -128,9 +148,24 @@ class Naive:
             "queries": unit(self.linear("query", state_rows)),
             "kinds": 1 / (1 + np.exp(-logits)),
             "features": features,
+            "fluency": fluency,
             "letters": spelling.letters,
             "figures": spelling.figures,
         }
+
+    def fluency(self, words: list[str], side: int, rarity: Matrix) -> Matrix:
+        common = [1.0, *(1 - rarity), 1.0]
+        edge = 1 << 33
+        keys = [edge, *(crc32(word.encode()) for word in words), edge]
+        familiar, odd = [], []
+        for place, (left, right) in enumerate(pairwise(keys)):
+            mixed = (left * GOLDEN ^ right * PRIME) % 2**64
+            mixed = (mixed ^ mixed >> 29) * GOLDEN % 2**64 >> 1
+            place_in_table = mixed % SETTINGS.bigrams
+            byte = int(self.p["bigrams"][side, place_in_table // 4])
+            familiar.append((byte >> 2 * (place_in_table % 4) & 3) / 3)
+            odd.append((1 - familiar[-1]) * common[place] * common[place + 1])
+        return np.array([familiar[:-1], familiar[1:], odd[:-1], odd[1:]]).T
 
     def side(self, a: dict[str, Matrix], b: dict[str, Matrix], alike: list[Matrix]) -> Matrix:
         scores = sum(w * some for w, some in zip(self.p["weights"], alike, strict=True))
@@ -154,7 +189,8 @@ class Naive:
         ]
         counts = np.log1p(a["kinds"].sum(axis=0)), np.log1p(a["features"].sum(axis=0))
         parts = [*pooled, counts[0], compared.mean(axis=0), compared.max(axis=0), counts[1]]
-        return np.concatenate([*parts, a["features"][0], a["features"][-1], [np.log(n)]])
+        parts += [a["features"][0], a["features"][-1], np.array([np.log(n)])]
+        return np.concatenate([*parts, a["fluency"].mean(axis=0), a["fluency"].max(axis=0)])
 
     def logits(self, source: str, target: str) -> list[float]:
         a, b = self.read(source, 0), self.read(target, 1)
@@ -211,7 +247,14 @@ def test_agrees_with_the_definition(quality: float) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"minor_error_quality": 0.3}, {"width": 13, "hidden": 13}, {"width": 5, "hidden": 7}],
+    [
+        {},
+        {"minor_error_quality": 0.3},
+        {"width": 13, "hidden": 13},
+        {"width": 5, "hidden": 7},
+        {"bigrams": 0},
+        {"multilingual": True},
+    ],
 )
 def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> None:
     chance = np.random.default_rng(1)
@@ -222,7 +265,7 @@ def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> No
     both = sides(texts, texts)
     classifier = make(replace(SETTINGS, **changes))
     whole = classifier.scorer_factory(encode)(*both)(i, j)
-    assert np.ptp(whole) > 0.3
+    assert np.ptp(np.log(whole)) > 0.3
     order = chance.permutation(400)
     scoring = classifier.scorer_factory(encode, threads=2)
     assert np.array_equal(scoring(*both)(i[order], j[order]), whole[order])
@@ -317,6 +360,7 @@ def test_shapes_that_cannot_be() -> None:
         {"word_kinds": 1.5},
         {"word_length": -1.0},
         {"minor_error_quality": 0.5},
+        {"bigrams": 6},
     ):
         with pytest.raises(SettingsError):
             WordClassifierSettings(DIM, **wrong)  # type: ignore[arg-type]
@@ -346,7 +390,7 @@ def test_the_new_layer_of_a_carried_copy_is_silent() -> None:
     classifier, eye = make(), np.eye(DIM, dtype=np.float32)
     carried = classifier.carried(SETTINGS, eye)
     assert isinstance(carried, WordClassifier)
-    carried.counts.copy_(classifier.counts)
+    take_statistics(carried, classifier)
     own, copied = (each.network.hidden.weight for each in (classifier, carried))
     same = (own == copied).all(dim=0)
     silent = torch.nonzero(~same).flatten()
@@ -367,13 +411,38 @@ def test_a_copy_of_the_same_width_scores_the_same() -> None:
     classifier = make()
     copied = classifier.carried(SETTINGS, None)
     assert isinstance(copied, WordClassifier)
-    copied.counts.copy_(classifier.counts)
+    take_statistics(copied, classifier)
     rows = np.arange(len(SOURCES))
     found = [
         each.eval().scorer_factory(encode)(*sides(SOURCES, TARGETS))(rows, rows)
         for each in (classifier, copied)
     ]
     np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    "older", [{"spacing": False, "bigrams": 0}, {"bigrams": 0}, {"spacing": False}]
+)
+@pytest.mark.parametrize("change", [None, np.eye(DIM, dtype=np.float32)])
+def test_a_copy_of_an_older_one_sees_more_and_scores_the_same(
+    older: dict[str, Any], change: NDArray[np.float32] | None
+) -> None:
+    classifier = make(replace(SETTINGS, **older))
+    copied = classifier.carried(SETTINGS, change)
+    assert isinstance(copied, WordClassifier)
+    if change is not None:
+        copied.network.sentence.load_state_dict(classifier.network.sentence.state_dict())
+        classifier.network.hidden.weight.data[:, -(96 + 1 + classifier.settings.word_features) :] = 0
+        copied.network.hidden.weight.data[:, -(96 + 1 + SETTINGS.word_features) :] = 0
+    take_statistics(copied, classifier)
+    rows = np.arange(len(SOURCES))
+    found = [
+        each.eval().scorer_factory(encode)(*sides(SOURCES, TARGETS))(rows, rows)
+        for each in (classifier, copied)
+    ]
+    np.testing.assert_allclose(*found, atol=1e-5)
+    with pytest.raises(SettingsError, match="another shape"):
+        copied.carried(replace(SETTINGS, **older), change)
 
 
 @pytest.mark.parametrize("change", [{"width": 9}, {"dim": DIM - 1}, {"minor_error_quality": 0.1}])

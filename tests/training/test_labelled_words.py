@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.features import spellings
 from bitextfilter.training.classifier import train_classifier
-from bitextfilter.training.labelled_pairs import LabelledWords, Noise, WordSide
+from bitextfilter.training.labelled_pairs import LabelledWords, Noise, WordSide, _forgotten
 from bitextfilter.training.settings import ClassifierTraining
 
 DIM = 12
@@ -95,6 +96,42 @@ def test_words_of_translations_are_counted_but_for_one_time() -> None:
     places = classifier.buckets(words)
     assert classifier.counts[0, places].tolist() == [2, 0, 0, 0, 255, 0, 0, 0]
     assert classifier.counts[1, places].tolist() == [0, 0, 0, 0, 0, 255, 1, 0]
+
+
+def test_text_is_counted_with_the_translations_each_sentence_once() -> None:
+    sides = (WordSide.of([text], encode) for text in ("wab wac", "Wab"))
+    text = ["wab wac", "wac wac", "wab wad wac wac"], ["Wab wae wae wae wae wae wae"]
+    pairs = LabelledWords(*sides, np.ones(1, dtype=np.float32), text=text)
+    classifier = WordClassifier(WordClassifierSettings(DIM, buckets=1 << 16, bigrams=1 << 12))
+    pairs.prepare(classifier)
+    words = spellings(["wab", "wac", "wad", "wae"])
+    assert classifier.counts[0, classifier.buckets(words)].tolist() == [1, 4, 0, 0]
+    assert classifier.counts[1, classifier.buckets(words)].tolist() == [1, 0, 0, 5]
+    seen = [
+        WordSide.of([text], encode).sentences(np.zeros(1, np.int64), len(text.split()))
+        for text in ("wab wac wac", "wab wae wae", "wab")
+    ]
+    pair = WordClassifier._familiar
+    assert (pair(classifier, 0, seen[0]) * 3).tolist() == [[1, 0, 1, 1]]
+    assert (pair(classifier, 1, seen[1]) * 3).tolist() == [[1, 0, 1, 0]]
+    hidden = replace(seen[0], bigrams=torch.full_like(seen[0].bigrams, -1))
+    assert not pair(classifier, 0, hidden).any()
+
+
+def test_the_same_bigrams_are_hidden_in_both_versions_of_a_pair() -> None:
+    keys = torch.randint(0, 50, (40, 30))
+    keys[20:] = keys[:20]
+    groups = torch.arange(20).repeat(2)
+    noise = Noise(TRAINING, torch.Generator().manual_seed(1))
+    forgotten = _forgotten(keys, groups, noise)
+    assert torch.equal(forgotten[:20], forgotten[20:])
+    hidden = forgotten == -1
+    assert torch.equal(forgotten[~hidden], keys[~hidden])
+    assert 0.15 < float(hidden.float().mean()) < 0.35
+    shares = hidden[:20].float().mean(dim=1)
+    assert shares.min() < 0.1 < 0.35 < shares.max()
+    for row, missing in zip(keys, hidden, strict=True):
+        assert not set(row[missing].tolist()) & set(row[~missing].tolist())
 
 
 def test_batches_hold_every_pair_once_and_like_lengths_together() -> None:
