@@ -138,6 +138,8 @@ class LabelledVectors(LabelledPairs):
 
 
 _JITTER = 3.0
+_MIXER = 0x5851F42D4C957F2D
+"""A factor that makes numbers look random: of Knuth's generator MMIX."""
 _WINDOW = 65536
 
 
@@ -188,9 +190,9 @@ class WordSide:
         rows = self.rows[pairs]
         return self.words.padded(rows, size, self.vectors[rows].astype(np.float32))
 
-    def lengths(self) -> Indices:
-        """Words of the sentence of each pair, ``(n,)``."""
-        return self.words.words.lengths[self.rows]
+    def lengths(self, pairs: Indices) -> Indices:
+        """Words of this side of some pairs, ``(pairs,)``."""
+        return self.words.words.lengths[self.rows[pairs]]
 
 
 def _encoded(
@@ -213,10 +215,9 @@ class LabelledWords(LabelledPairs):
     text: tuple[Sequence[str], Sequence[str]] = ((), ())
     """More sentences of each side, whose words are counted."""
 
-    @property
-    def lengths(self) -> Indices:
-        """The words of the longer side of each pair, ``(n,)``."""
-        return np.maximum(self.source.lengths(), self.target.lengths())
+    def longest(self, rows: Indices) -> Indices:
+        """The words of the longer side of some pairs, ``(rows,)``."""
+        return np.maximum(self.source.lengths(rows), self.target.lengths(rows))
 
     @property
     def word_length(self) -> float:
@@ -250,7 +251,7 @@ class LabelledWords(LabelledPairs):
         """Yield pairs of similar length together, the batches shuffled."""
         groups, group = np.unique(self.better[rows], return_inverse=True)
         jitter = torch.rand(len(groups)).numpy() * _JITTER
-        lengths = _longest(self.lengths[rows], group, len(groups)) + jitter
+        lengths = _longest(self.longest(rows), group, len(groups)) + jitter
         order = rows[np.lexsort([group, lengths[group]])]
         parts = _cut(order, self.better[order], size)
         return (parts[place] for place in torch.randperm(len(parts)).tolist())
@@ -260,7 +261,7 @@ class LabelledWords(LabelledPairs):
     ) -> Tensor:
         """See ``LabelledPairs``."""
         assert isinstance(classifier, WordClassifier)
-        size = int(self.lengths[rows].max())
+        size = int(self.longest(rows).max())
         groups = _numbered(self.better[rows])
         tables, pairs = [], []
         for number, side in enumerate((self.source, self.target)):
@@ -320,12 +321,11 @@ def _hidden(vectors: Tensor, groups: Tensor, noise: Noise) -> Tensor:
 
 def _forgotten(bigrams: Tensor, groups: Tensor, noise: Noise) -> Tensor:
     """Hide some bigrams ``(n, t)``: the same ones in all pairs of one of the *groups* ``(n,)``."""
-    both = torch.stack([groups[:, None].expand_as(bigrams), bigrams]).flatten(1)
-    distinct, places = torch.unique(both, dim=1, return_inverse=True)
-    parts = torch.rand(int(groups.max()) + 1, generator=noise.generator)[distinct[0]]
-    drawn = torch.rand(distinct.shape[1], generator=noise.generator)
-    hidden = drawn < parts * noise.training.bigram_dropout
-    return bigrams.masked_fill(hidden[places].reshape(bigrams.shape), -1)
+    count = int(groups.max()) + 1
+    parts = torch.rand(count, 1, generator=noise.generator)[groups]
+    salts = torch.randint(1 << 62, (count, 1), generator=noise.generator)[groups]
+    drawn = (((bigrams ^ salts) * _MIXER >> 32) & 0xFFFF) / 0x10000
+    return bigrams.masked_fill(drawn < parts * noise.training.bigram_dropout, -1)
 
 
 def _counted(

@@ -17,7 +17,8 @@
 # MORE names further FILEs, a line each, that the classifier alone learns from: it sees there how the
 # encoder does on text that it was not trained on. GRADED names files of graded pairs, a line each.
 # START is a model that knows SOURCE or TARGET: its classifier is trained further, which is better than
-# a new one. SETTINGS are of the classifier, NAME=VALUE a line.
+# a new one. SETTINGS are of the classifier, NAME=VALUE a line. COUNT is how many of the negatives are
+# drawn, where all are too many.
 set -eu
 IFS='
 ' # paths are split at line ends only
@@ -37,6 +38,9 @@ whole() { # LEAST NUMBER MOST: the whole number in these bounds
     awk "BEGIN { n = $2; print int(n < $1 ? $1 : n > $3 ? $3 : n) }"
 }
 epochs=$(whole 3 "300000 / $pairs" 10) # of the classifier
+negatives=--negatives=given
+[ -z "${COUNT:-}" ] || negatives="--negatives=random
+--count=$COUNT"
 
 train_encoder() { # FILE...
     for file; do shift; set -- "$@" --pairs "$file"; done
@@ -52,8 +56,9 @@ train_encoder "$@"
 # shellcheck disable=SC2046,SC2086  # a path a line
 [ -e "$model" ] ||
     bitext-train-classifier --kind "$classifier" --set training.epochs="$epochs" --model "$output/encoder" \
-        --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
+        --noisy "$output/negatives.tsv" $negatives --contrasts "$output/contrasts.tsv" \
         $(for file in ${GRADED:-}; do echo "--graded=$file"; done) \
+        $(for file in "$@" ${MORE:-}; do echo "--text=$file"; done) \
         ${START:+"--start=$START"} $(for value in ${SETTINGS:-}; do echo "--set=$value"; done) \
         --set training.keep=last --set training.held_out=0.02 \
         --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \

@@ -6,8 +6,8 @@ FILEs are as bitext-train-encoder --pairs takes them, each perhaps with @WEIGHT,
 over. Of each two languages that have pairs, some are taken: many with the model's first language,
 few without. Writes OUTPUT/positives.tsv, and made of them, as ../train-a-pair/pairs.py does,
 negatives.tsv and contrasts.tsv: noise and mistakes in all kinds of bitext-noise that the languages
-have, and hard negatives. A sentence in neither language is of any other of the model's. Memory
-holds the text of all FILEs.
+have, and hard negatives. A sentence in neither language is of any other of the model's. All
+sentences go to text.tsv, two in a row. Memory holds the text of all FILEs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import random
 import sys
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, zip_longest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "train-a-pair"))
@@ -93,6 +93,8 @@ def main(folder: str, output: Path, files: list[str]) -> None:
         wrong.update(pair for pair, *_ in recipe.noise([own], recipe.NEGATIVES, material))
         positives |= known
     recipe.write_examples(output, positives, wrong, fine)
+    every = [text for side in read.texts for text in side]
+    recipe.write(output / "text.tsv", list(zip_longest(every[::2], every[1::2], fillvalue=".")))
 
 
 if __name__ == "__main__":

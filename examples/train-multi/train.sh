@@ -8,8 +8,8 @@
 #   ranked/         an encoder, in 3 bits a number
 #   sharpened/      the same, trained on with a larger margin and with rows in three languages
 #   encoder/        the same, trained on so once more
-#   positives.tsv, contrasts.tsv, negatives.tsv
-#                   training pairs of the classifier, by pairs.py
+#   positives.tsv, contrasts.tsv, negatives.tsv, text.tsv
+#                   training pairs of the classifier, and all sentences, by pairs.py
 #   multi/          encoder and classifier: the model
 #   held-out.tsv    how good the classifier is on pairs kept from it
 # What is there is kept, and an interrupted training goes on when the script is run again. In the
@@ -60,5 +60,5 @@ once "$output/encoder" --settings "$recipe/sharpen.json" --start "$output/sharpe
         --set training.vector_noise=1 ${START:+"--start=$START"} \
         $(for value in ${SETTINGS:-}; do echo "--set=$value"; done) --model "$output/encoder" \
         --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
-        --set training.held_out=0.02 --quantise --threads "$THREADS" -o "$output/multi" \
+        --text "$output/text.tsv" --set bigrams=4194304 --set training.held_out=0.02 --quantise --threads "$THREADS" -o "$output/multi" \
         "$output/positives.tsv" > "$output/held-out.tsv"

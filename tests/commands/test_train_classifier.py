@@ -20,6 +20,7 @@ from bitextfilter.commands.train_classifier import main
 from bitextfilter.io.digests import write_digests
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.settings import current_names
+from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.workflows.classifier_training import ClassifierConfig
 from bitextfilter.workflows.joining import join_models
 
@@ -184,7 +185,9 @@ def test_settings_by_their_former_names_are_read(data: Path, tmp_path: Path) -> 
         ("words", "features=concatenation"),
         ("words", "surface=false"),
         ("sentences", "width=8"),
+        ("sentences", "bigrams=8"),
         ("sentences", "training.word_dropout=0.2"),
+        ("sentences", "training.bigram_dropout=0.2"),
     ],
 )
 def test_a_setting_of_the_other_kind_is_refused(
@@ -353,6 +356,7 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
             "training.logit_bias has no effect without minor_error_quality above 0",
         ),
         (("-", "--noisy", "x", "-o", "new", "--nearly", "-"), "stdin"),
+        (("--negatives", "repaired", "-o", "new", "--text", "x"), "--text has no effect without"),
         (("--negatives", "repaired"), "--in-place"),
         (("--negatives", "repaired", "-o", "new", "--seed", "-1"), "--seed"),
         (("--negatives", "repaired", "-o", "new", "--in-place"), "--in-place"),
@@ -436,6 +440,25 @@ def test_a_classifier_is_trained_further(data: Path, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "new")
     assert train(*options).exit_code == 0  # with nothing to start from, nothing is learnt
     assert not tells_apart(tmp_path / "new")
+
+
+def test_the_words_of_more_text_are_counted(data: Path, tmp_path: Path) -> None:
+    """Once a sentence: text that repeats the translations counts nothing."""
+    text = write(tmp_path / "more.tsv", list(zip(*sentences(500, seed=9), strict=True)))
+    quick = (*WORDS, "--set", "training.epochs=1", "--set", "bigrams=4096", "--model", data / "model")
+    counts, levels = [], []
+    for number, more in enumerate(((), (data / "clean.tsv",), (data / "clean.tsv", text))):
+        output = tmp_path / str(number)
+        files = [word for path in more for word in ("--text", path)]
+        done = train(*quick, *files, "-o", output, data / "clean.tsv")
+        assert done.exit_code == 0, done.stderr
+        kept = load(output).classifier
+        assert isinstance(kept, WordClassifier) and kept.bigrams is not None
+        counts.append(int(kept.counts.sum()))
+        levels.append(int((kept.bigrams & 3).sum()))
+    assert counts[0] == counts[1] < counts[2]
+    assert levels[0] == levels[1] < levels[2]
+    assert json.loads((output / "classifier.json").read_text())["text"] == 800
 
 
 def test_start_needs_a_classifier_of_the_same_kind(data: Path, tmp_path: Path) -> None:

@@ -141,8 +141,8 @@ def test_batches_hold_every_pair_once_and_like_lengths_together() -> None:
     batches = list(pairs.batches(rows, 64))
     assert sorted(np.concatenate(batches).tolist()) == rows.tolist()
     assert {len(batch) for batch in batches} == {64, 400 % 64}
-    spread = np.mean([np.ptp(pairs.lengths[batch]) for batch in batches])
-    assert spread < 0.6 * np.ptp(pairs.lengths)
+    spread = np.mean([np.ptp(pairs.longest(batch)) for batch in batches])
+    assert spread < 0.6 * np.ptp(pairs.longest(rows))
 
 
 def test_training_and_scoring_see_the_same_words() -> None:
