@@ -217,8 +217,8 @@ class WordClassifier(PairClassifier):
 
     def forward(self, tables: Sequence[Tensor], pairs: Sequence[WordSentences]) -> Tensor:
         """Logits ``(n, 1 or 2)``, for training: no temperature applied."""
-        familiar = [self._familiar(*each) for each in enumerate(pairs)] if self.settings.bigrams else []
-        logits: Tensor = self.network(tables, pairs, familiar)
+        sides = enumerate(pairs) if self.settings.bigrams else ()
+        logits: Tensor = self.network(tables, pairs, [self._familiar(*side) for side in sides])
         return logits
 
     def _familiar(self, side: int, sentences: WordSentences) -> Tensor:

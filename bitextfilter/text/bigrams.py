@@ -1,8 +1,8 @@
 """Bigrams, two neighbouring words, and how familiar they are: a small table of their counts.
 
-A bigram that no text has, of two words that many texts have, is a sign of a mistake: *a book books*,
-*until two years of activity*. The counts of a training text are kept as four levels, in 2 bits
-each, in a table of buckets that bigrams are hashed to.
+A bigram that no text has, of two words that many texts have, is a sign of a mistake: *a book
+books*, *until two years of activity*. The counts of a training text are kept as four levels, in 2
+bits each, in a table of buckets that bigrams are hashed to.
 """
 
 from __future__ import annotations
@@ -68,4 +68,5 @@ def level_table(keys: Integers, buckets: int) -> NDArray[np.uint8]:
     table = np.zeros(buckets, dtype=np.uint8)
     np.maximum.at(table, distinct % buckets, levels)
     parts = (table[place::IN_A_BYTE] << (2 * place) for place in range(IN_A_BYTE))
-    return np.bitwise_or.reduce(np.stack(list(parts)), axis=0)
+    packed: NDArray[np.uint8] = np.bitwise_or.reduce(np.stack(list(parts)), axis=0)
+    return packed

@@ -331,7 +331,7 @@ def _forgotten(bigrams: Tensor, groups: Tensor, noise: Noise) -> Tensor:
 def _counted(
     texts: Sequence[str], cut: Cut | None, classifier: WordClassifier
 ) -> tuple[Indices, Indices]:
-    """Count the words of sentences by bucket, ``(buckets,)``, and return the keys of all bigrams."""
+    """Count the words of sentences by bucket, ``(buckets,)``; and the keys of all bigrams."""
     reader, keys = WordReader(cut), [np.zeros(0, dtype=np.int64)]
     times = np.zeros(classifier.settings.buckets, dtype=np.int64)
     hashes = np.zeros(0, dtype=np.int64)

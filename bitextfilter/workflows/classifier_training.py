@@ -353,7 +353,8 @@ def train_on_pairs(
     read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
     shape, pairs = read(model, sides, (qualities, better, examples.grades()), config)
     if isinstance(pairs, LabelledWords) and examples.text:
-        pairs = replace(pairs, text=tuple(zip(*examples.text, strict=True)))
+        more = [pair[0] for pair in examples.text], [pair[1] for pair in examples.text]
+        pairs = replace(pairs, text=more)
     first = shape if start is None else started(start, model, shape, sides)
     with torch_threads(model.threads):
         return train_classifier(pairs, groups, first, config.training, report)

@@ -57,7 +57,8 @@ FINE = {"name": 2, "negation": 2, "number": 1}
 """Kinds that spoil a word and with it the pair."""
 FINE_QUALITY = 0.01
 COMMON = ["word-left-out", "words-left-out", "word-added", "related-word", "other-form"]
-COMMON += ["function-word", "punctuation", "letter-case", "swapped-words", "repeated-word", "misspelt"]
+COMMON += ["function-word", "punctuation", "letter-case"]
+COMMON += ["swapped-words", "repeated-word", "misspelt"]
 SMALL = {**dict.fromkeys(MISTAKES, 2), **dict.fromkeys(COMMON, 4)}
 CONTRASTS = [(4, 60, FINE), (10, 60, FINE), (2, 60, SMALL), (2, 60, SMALL)]
 """As ``NEGATIVES``, with mistakes."""

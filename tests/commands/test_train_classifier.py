@@ -445,7 +445,8 @@ def test_a_classifier_is_trained_further(data: Path, tmp_path: Path) -> None:
 def test_the_words_of_more_text_are_counted(data: Path, tmp_path: Path) -> None:
     """Once a sentence: text that repeats the translations counts nothing."""
     text = write(tmp_path / "more.tsv", list(zip(*sentences(500, seed=9), strict=True)))
-    quick = (*WORDS, "--set", "training.epochs=1", "--set", "bigrams=4096", "--model", data / "model")
+    quick = (*WORDS, "--set", "training.epochs=1", "--set", "bigrams=4096")
+    quick = (*quick, "--model", data / "model")
     counts, levels = [], []
     for number, more in enumerate(((), (data / "clean.tsv",), (data / "clean.tsv", text))):
         output = tmp_path / str(number)

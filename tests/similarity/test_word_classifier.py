@@ -432,8 +432,9 @@ def test_a_copy_of_an_older_one_sees_more_and_scores_the_same(
     assert isinstance(copied, WordClassifier)
     if change is not None:
         copied.network.sentence.load_state_dict(classifier.network.sentence.state_dict())
-        classifier.network.hidden.weight.data[:, -(96 + 1 + classifier.settings.word_features) :] = 0
-        copied.network.hidden.weight.data[:, -(96 + 1 + SETTINGS.word_features) :] = 0
+        for each in (classifier, copied):
+            end = 96 + 1 + each.settings.word_features
+            each.network.hidden.weight.data[:, -end:] = 0
     take_statistics(copied, classifier)
     rows = np.arange(len(SOURCES))
     found = [
