@@ -30,12 +30,8 @@ from bitextfilter.similarity.pair_classifier import (
     PairScorer,
     ScorerFactory,
 )
-from bitextfilter.similarity.word_network import (
-    WordClassifierSettings,
-    WordNetwork,
-    WordRows,
-    WordSentences,
-)
+from bitextfilter.similarity.word_network import WordClassifierSettings, WordNetwork
+from bitextfilter.similarity.word_rows import WordRows, WordSentences
 from bitextfilter.text.bigrams import HIGHEST, IN_A_BYTE
 from bitextfilter.text.features import RARITY, Cut, Spelling, WordReader, spellings
 

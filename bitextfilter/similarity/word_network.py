@@ -1,4 +1,4 @@
-"""The word-level pair network, its settings, its input rows and its coverage kernels.
+"""The word-level pair network, its settings and its coverage kernels.
 
 The average of a sentence hardly changes with one word. Here each word looks for its counterpart on
 the other side by attention, by itself and in its context, and is compared with it, as
@@ -28,27 +28,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding, normalize, pad
 
-from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import Dropout, Outputs, padding_mask
 from bitextfilter.settings import setting
 from bitextfilter.similarity.pair_classifier import ClassifierSettings
-from bitextfilter.text.bigrams import IN_A_BYTE, bigrams
-from bitextfilter.text.features import (
-    RARITY,
-    WORD_FEATURES,
-    WORD_FLAGS,
-    Flags,
-    Spelling,
-    repeats,
-)
-from bitextfilter.text.ragged import Ragged
+from bitextfilter.similarity.word_rows import WordSentences
+from bitextfilter.text.bigrams import IN_A_BYTE
+from bitextfilter.text.features import RARITY, WORD_FEATURES, WORD_FLAGS
 
 
 @dataclass(frozen=True)
@@ -215,28 +205,6 @@ _DROPOUT = 0.1
 _FLAGS = WORD_FLAGS.stop - WORD_FLAGS.start
 _FLUENCY = 4
 """Numbers of a word among its neighbours: see :func:`fluency`."""
-
-
-@dataclass(frozen=True)
-class WordSentences:
-    """One side of ``n`` pairs."""
-
-    words: Tensor
-    """``(n, t)``: places in the table of words."""
-    lengths: Tensor
-    """``(n,)``, float32, at least 1: numbers of words."""
-    letters: Tensor
-    """``(n, t)``: equal for words of the same letters, on either side."""
-    figures: Tensor
-    """``(n, t)``: equal for words of the same digits; 0 for none."""
-    repeats: Tensor
-    """``(n, t, 2)``: 1 for words, and for pairs with the word before, that are repeated."""
-    spaced: Tensor
-    """``(n, t)``: 1 for words at the beginning or after a space."""
-    bigrams: Tensor
-    """``(n, t + 1)``: keys of each word and the one before it, and of the end; -1 for unknown."""
-    vectors: Tensor
-    """``(n, e)``: the sentences' vectors, of length 1."""
 
 
 @dataclass(frozen=True)
@@ -464,54 +432,3 @@ def _read_by(network: WordNetwork, name: str, change: Tensor | None) -> list[int
 def _shifted(rows: Tensor, places: int) -> Tensor:
     """Each word's numbers ``(n, t, w)`` at the next place, 1, or the one before, -1."""
     return pad(rows, (0, 0, places, -places))
-
-
-@dataclass(frozen=True)
-class WordRows:
-    """Some sentences as words, in the order of the text."""
-
-    words: Ragged
-    """Places of each sentence's words in a table; at least one."""
-    repeats: NDArray[np.float32]
-    """``(sum of lengths, 2)``: see ``text.features.repeats``."""
-    spaced: NDArray[np.float32]
-    """``(sum of lengths,)``: 1 for words at the beginning or after a space."""
-    bigrams: Ragged
-    """Keys of each sentence's bigrams: see ``text.bigrams.bigrams``."""
-    spelling: Spelling
-    """Of all words of the table."""
-
-    @classmethod
-    def of(cls, words: Ragged, spaced: Flags, spelling: Spelling) -> WordRows:
-        """Find repeated words, and bigrams."""
-        distinct, places = np.unique(words.flat, return_inverse=True)
-        again = repeats(Ragged(places, words.lengths), spelling.letters[distinct])
-        return cls(words, again, spaced, bigrams(words, spelling.hashes), spelling)
-
-    def padded(self, rows: Indices, size: int, vectors: Vectors) -> WordSentences:
-        """Return the sentences of these *rows*, each filled up to *size* words.
-
-        ``vectors (n, dim)``: of the sentences.
-        """
-        lengths = self.words.lengths[rows]
-        inside = np.arange(size) < lengths[:, None]
-        taken = self.words.places(rows)
-        words = np.zeros(inside.shape, dtype=np.int64)
-        words[inside] = self.words.flat[taken]
-        repeated = np.zeros((*inside.shape, 2), dtype=np.float32)
-        repeated[inside] = self.repeats[taken]
-        spaced = np.zeros(inside.shape, dtype=np.float32)
-        spaced[inside] = self.spaced[taken]
-        ends = np.arange(size + 1) <= lengths[:, None]
-        keys = np.full(ends.shape, -1, dtype=np.int64)
-        keys[ends] = self.bigrams.take(rows).flat
-        return WordSentences(
-            words=torch.from_numpy(words),
-            lengths=torch.from_numpy(lengths.astype(np.float32)),
-            letters=torch.from_numpy(self.spelling.letters[words]),
-            figures=torch.from_numpy(self.spelling.figures[words] * inside),
-            repeats=torch.from_numpy(repeated),
-            spaced=torch.from_numpy(spaced),
-            bigrams=torch.from_numpy(keys),
-            vectors=torch.from_numpy(vectors),
-        )

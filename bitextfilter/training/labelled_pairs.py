@@ -18,7 +18,7 @@ from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.similarity.pair_classifier import PairClassifier
 from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_network import WordRows, WordSentences
+from bitextfilter.similarity.word_rows import WordRows, WordSentences
 from bitextfilter.text.bigrams import bigrams, level_table
 from bitextfilter.text.features import Cut, WordReader, spellings
 from bitextfilter.training.settings import ClassifierTraining
