@@ -32,7 +32,7 @@ from bitextfilter.similarity.pair_classifier import (
 )
 from bitextfilter.similarity.word_network import WordClassifierSettings, WordNetwork
 from bitextfilter.similarity.word_rows import WordRows, WordSentences
-from bitextfilter.text.bigrams import HIGHEST, IN_A_BYTE
+from bitextfilter.text.bigrams import HIGHEST, IN_A_BYTE, bytes_of
 from bitextfilter.text.features import RARITY, Cut, Spelling, WordReader, spellings
 
 _MAX_WORDS = 1 << 15
@@ -154,7 +154,7 @@ class WordClassifier(PairClassifier):
         super().__init__(settings)
         self.network = WordNetwork(settings)
         self.register_buffer("counts", torch.zeros(2, settings.buckets, dtype=torch.uint8))
-        shape = 2 - settings.multilingual, settings.bigrams // IN_A_BYTE
+        shape = 2 - settings.multilingual, bytes_of(settings.bigrams)
         levels = torch.zeros(shape, dtype=torch.uint8) if settings.bigrams else None
         self.register_buffer("bigrams", levels)
 

@@ -32,12 +32,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, normalize, pad
 
-from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import Dropout, Outputs, padding_mask
 from bitextfilter.settings import setting
 from bitextfilter.similarity.pair_classifier import ClassifierSettings
 from bitextfilter.similarity.word_rows import WordSentences
-from bitextfilter.text.bigrams import IN_A_BYTE
 from bitextfilter.text.features import RARITY, WORD_FEATURES, WORD_FLAGS
 
 
@@ -76,12 +74,6 @@ class WordClassifierSettings(ClassifierSettings):
         " familiar they are",
         within=">= 0",
     )
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for buckets that do not fill bytes."""
-        super().__post_init__()
-        if self.bigrams % IN_A_BYTE:
-            raise SettingsError(f"bigrams={self.bigrams}: must be a multiple of {IN_A_BYTE}")
 
     @property
     def word_features(self) -> int:

@@ -51,21 +51,26 @@ def bigrams(rows: Ragged, hashes: Integers) -> Ragged:
     return Ragged((mixed >> np.uint64(1)).astype(np.int64), ends)
 
 
+def bytes_of(buckets: int) -> int:
+    """Return the length of a table of so many buckets."""
+    return -(-buckets // IN_A_BYTE)
+
+
 def level_table(keys: Integers, buckets: int) -> NDArray[np.uint8]:
-    """Count bigrams, and return the levels of *buckets*, packed: ``(buckets / IN_A_BYTE,)``.
+    """Count bigrams, and return the levels of *buckets*, packed: ``(bytes_of(buckets),)``.
 
     Bigrams that share a bucket have the highest level of them all; those of level 0 take no bucket.
 
     Args:
         keys: of all bigrams of a text, each as often as it occurs.
-        buckets: a multiple of ``IN_A_BYTE``.
+        buckets: at least 1.
     """
     distinct, counts = np.unique(keys, return_counts=True)
     ranked = -np.sort(-counts)[int(buckets * _FULL) :]
     least = max(_LEAST, int(ranked[:1].sum()) + 1)
     bounds = [least * _STEP**level for level in range(HIGHEST)]
     levels = np.searchsorted(bounds, counts, side="right").astype(np.uint8)
-    table = np.zeros(buckets, dtype=np.uint8)
+    table = np.zeros(bytes_of(buckets) * IN_A_BYTE, dtype=np.uint8)
     np.maximum.at(table, distinct % buckets, levels)
     parts = (table[place::IN_A_BYTE] << (2 * place) for place in range(IN_A_BYTE))
     packed: NDArray[np.uint8] = np.bitwise_or.reduce(np.stack(list(parts)), axis=0)

@@ -193,6 +193,10 @@ class ClassifierConfig(Settings):
                 raise SettingsError(
                     f"training.{name} has no effect without --kind words: leave it out"
                 )
+        hidden = training.bigram_dropout != ClassifierTraining.bigram_dropout
+        if values.get("bigrams") == 0 and hidden:
+            name = "training.bigram_dropout"
+            raise SettingsError(f"{name} has no effect with bigrams=0: leave it out")
         usual = {**choices, **_SHAPE[kind], "training": training}
         return from_mapping(cls, values, defaults=usual)
 

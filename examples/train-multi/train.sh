@@ -53,16 +53,22 @@ once "$output/ranked" --settings "$recipe/settings.json"
 once "$output/sharpened" --settings "$recipe/sharpen.json" --start "$output/ranked"
 once "$output/encoder" --settings "$recipe/sharpen.json" --start "$output/sharpened" --set training.seed=2
 # shellcheck disable=SC2086  # a file a line
-[ -e "$output/negatives.tsv" ] || python3 "$recipe/pairs.py" "$output/encoder" "$output" $files
+[ -e "$output/negatives.tsv" ] && [ -e "$output/text.tsv" ] ||
+    python3 "$recipe/pairs.py" "$output/encoder" "$output" $files
+GRADED=
 for pair in en-cs en-de; do
-    xz -dc "$data/train/quality/catastrophic.$pair.tsv.xz" |
-        awk -F '\t' -v OFS='\t' '{ print $(NF - 1), $NF, ($1 == "NOT") + 0 }' > "$output/graded.$pair.tsv"
+    errors=$data/train/quality/catastrophic.$pair.tsv.xz
+    [ -e "$errors" ] || continue
+    GRADED="$GRADED--graded=$output/graded.$pair.tsv
+"
+    xz -dc "$errors" | awk -F '\t' -v OFS='\t' '{ print $(NF - 1), $NF, ($1 == "NOT") + 0 }' > "$output/graded.$pair.tsv"
 done
-# shellcheck disable=SC2046  # an option a line
+# shellcheck disable=SC2046,SC2086  # an option a line
 [ -e "$output/multi" ] ||
     bitext-train-classifier --kind words --set training.epochs=2 --set training.keep=last \
         --set training.vector_noise=1 ${START:+"--start=$START"} \
         $(for value in ${SETTINGS:-}; do echo "--set=$value"; done) --model "$output/encoder" \
         --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
-        --graded "$output/graded.en-cs.tsv" --graded "$output/graded.en-de.tsv" --text "$output/text.tsv" --set bigrams=4194304 --set training.held_out=0.02 --quantise --threads "$THREADS" -o "$output/multi" \
+        $GRADED --text "$output/text.tsv" --set bigrams=4194304 \
+        --set training.held_out=0.02 --quantise --threads "$THREADS" -o "$output/multi" \
         "$output/positives.tsv" > "$output/held-out.tsv"

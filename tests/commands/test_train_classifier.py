@@ -199,6 +199,13 @@ def test_a_setting_of_the_other_kind_is_refused(
     assert f"{setting.partition('=')[0]}" in done.stderr and "has no effect" in done.stderr
 
 
+def test_no_bigrams_are_hidden_where_none_are_counted(data: Path, tmp_path: Path) -> None:
+    words = (data / "clean.tsv", "--negatives", "repaired", "--model", data / "model")
+    sets = ("--kind", "words", "--set", "bigrams=0", "--set", "training.bigram_dropout=0.2")
+    done = train(*words, *sets, "-o", tmp_path / "new")
+    assert (done.exit_code, "no effect with bigrams=0" in done.stderr) == (78, True)
+
+
 def test_a_noisy_corpus_is_counted_once(data: Path, tmp_path: Path) -> None:
     noisy = write(tmp_path / "noisy.tsv", list(zip(*sentences(200, seed=6), strict=True)))
     noisy.write_text(noisy.read_text() + "alone\n")

@@ -360,7 +360,7 @@ def test_shapes_that_cannot_be() -> None:
         {"word_kinds": 1.5},
         {"word_length": -1.0},
         {"minor_error_quality": 0.5},
-        {"bigrams": 6},
+        {"bigrams": -4},
     ):
         with pytest.raises(SettingsError):
             WordClassifierSettings(DIM, **wrong)  # type: ignore[arg-type]

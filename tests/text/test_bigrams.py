@@ -52,6 +52,11 @@ def test_levels_are_those_of_the_counts() -> None:
     assert sum(np.count_nonzero(table >> 2 * place & 3) for place in range(IN_A_BYTE)) == used
 
 
+def test_buckets_need_not_fill_the_last_byte() -> None:
+    assert level_table(np.array([5, 5, 0, 0]), 6).tolist() == [0, 0]  # more than a quarter
+    assert level_table(np.array([5, 5]), 6).tolist() == [0, 1 << 2]
+
+
 def test_bigrams_in_one_bucket_have_the_higher_level() -> None:
     keys = np.array([1] * 2 + [17] * 32 + [33] * 9)
     assert level_table(keys, 16).tolist() == [HIGHEST << 2, 0, 0, 0]
