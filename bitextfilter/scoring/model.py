@@ -198,7 +198,7 @@ class Model:
         if self.classifier is None:
             return None
         cut = self.processor.cut
-        return self.classifier.scorer_factory(self.encode_side, self.threads, cut)
+        return self.classifier.scorer_factory(self.encode_side, self.threads, cut, self.languages)
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         """Return the classifier's scorer of pairs of these sides; None without a classifier.

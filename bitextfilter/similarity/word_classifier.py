@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
-from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.arrays import Floats, Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
@@ -34,6 +34,7 @@ from bitextfilter.similarity.word_network import WordClassifierSettings, WordNet
 from bitextfilter.similarity.word_rows import WordRows, WordSentences
 from bitextfilter.text.bigrams import HIGHEST, IN_A_BYTE, bytes_of
 from bitextfilter.text.features import RARITY, Cut, Spelling, WordReader, spellings
+from bitextfilter.text.identifier import LOWEST, LanguageLead, load_ngram_identifier
 
 _MAX_WORDS = 1 << 15
 """The cache is emptied above this many words, or 32 times as many characters."""
@@ -68,6 +69,7 @@ class WordCache:
         encode: Callable[[Sequence[str], int], Vectors],
         most: int = _MAX_WORDS,
         cut: Cut | None = None,
+        lead: LanguageLead | None = None,
     ) -> None:
         """Start without words.
 
@@ -77,8 +79,9 @@ class WordCache:
             encode: words and their side → vectors.
             most: with more words, the cache is emptied.
             cut: divides words further.
+            lead: of the side's language, where it is known.
         """
-        self._cut = cut
+        self._cut, self._lead = cut, lead
         self._classifier, self._side, self._encode, self._most = classifier, side, encode, most
         self._lock = Lock()
         self._forget()
@@ -90,14 +93,17 @@ class WordCache:
         """The table, with room for more words. Rows that were returned are never rewritten."""
         empty = spellings([])  # of which all but the features grow; these are used at once
         self._spelling = replace(empty, features=empty.features[:0])
+        if self._lead:
+            self._lead.forget()
 
-    def read(self, sentences: Sequence[str]) -> tuple[Tensor, WordRows]:
-        """Split sentences into words, and compute the new words.
+    def read(self, sentences: Sequence[str]) -> tuple[Tensor, WordRows, Floats]:
+        """Split ``n`` sentences into words, and compute the new words.
 
         Returns:
             The table of words ``(u, columns)``, float16, which stays valid when the cache grows
-            (row 0, the empty word, stands for no word); and the sentences as places in it. Their
-            spelling lacks features.
+            (row 0, the empty word, stands for no word); the sentences as places in it, whose
+            spelling lacks features; and the lead of the side's language ``(n,)``, in nats: from
+            ``LOWEST`` to 0, or 0 where it is unknown.
         """
         with self._lock:
             held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
@@ -107,11 +113,14 @@ class WordCache:
             if new := self._reader.words[self._known :]:
                 self._learn(new)
             table, spelling = self._space[: self._known], self._spelling
-        return table, WordRows.of(rows, spaced, spelling)
+            leads = self._lead.of(rows).clip(LOWEST, 0) if self._lead else np.zeros(len(rows))
+        return table, WordRows.of(rows, spaced, spelling), leads
 
     def _learn(self, words: list[str]) -> None:
         """Append the rows of new words to the table, and their spelling."""
         added, old, known = spellings(words), self._spelling, self._known
+        if self._lead:
+            self._lead.learn(words)
         vectors = torch.from_numpy(self._encode(words, self._side))
         features = torch.from_numpy(self._classifier.features(self._side, added))
         missing = (0, 0, 0, -len(words) % _BLOCK)
@@ -172,7 +181,7 @@ class WordClassifier(PairClassifier):
         if change is None:
             settings = replace(settings, word_length=self.settings.word_length)
         free = ["word_length", "buckets", "multilingual", "sum_weight", "spacing", "bigrams"]
-        free += [] if change is None else ["dim"]
+        free += ["language_weight"] if change is None else ["language_weight", "dim"]
         own = replace(self.settings, **{name: getattr(settings, name) for name in free})
         seen = bool(self.settings.bigrams), self.settings.spacing
         sees = bool(settings.bigrams), settings.spacing
@@ -226,12 +235,27 @@ class WordClassifier(PairClassifier):
         found = (four >> (2 * (places % IN_A_BYTE))) & HIGHEST
         return found * (sentences.bigrams >= 0) / HIGHEST
 
+    def leads(self, languages: tuple[str, str] | None) -> tuple[LanguageLead | None, ...]:
+        """Return what tells how far each language leads; None for an unknown one, or no weight."""
+        if languages is None or not self.settings.language_weight:
+            return None, None
+        identifier = load_ngram_identifier()
+        places = map(identifier.place, languages)
+        return tuple(None if at is None else LanguageLead(identifier, at) for at in places)
+
     def scorer_factory(
-        self, encode: Encode, threads: int = 1, cut: Cut | None = None
+        self,
+        encode: Encode,
+        threads: int = 1,
+        cut: Cut | None = None,
+        languages: tuple[str, str] | None = None,
     ) -> ScorerFactory:
         """See :meth:`PairClassifier.scorer_factory`; words are remembered from call to call."""
         cut = cut if self.settings.multilingual else None
-        caches = WordCache(self, 0, encode, cut=cut), WordCache(self, 1, encode, cut=cut)
+        caches = [
+            WordCache(self, side, encode, cut=cut, lead=lead)
+            for side, lead in enumerate(self.leads(languages))
+        ]
 
         def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:
             def score(i: Indices, j: Indices) -> Scores:
@@ -279,7 +303,8 @@ class WordClassifier(PairClassifier):
             blocks += [(words, places[at : at + size], size) for at in range(0, len(places), size)]
         with one_torch_thread():
             map_blocks(run, blocks, threads)
-        return self.scores(logits)
+        leads = sum(side.leads[side.places] for side in windows)
+        return self.scores(logits, self.settings.language_weight * leads)
 
 
 @dataclass(frozen=True)
@@ -291,6 +316,8 @@ class _Window:
     these."""
     table: Tensor
     words: WordRows
+    leads: Floats
+    """Of the side's language: see :meth:`WordCache.read`."""
     vectors: Vectors
 
     @classmethod
@@ -298,5 +325,5 @@ class _Window:
         """Read the sentences at *rows* of a side."""
         vectors, sentences = side
         distinct, places = np.unique(rows, return_inverse=True)
-        table, words = cache.read([sentences[place] for place in distinct])
-        return cls(places, table, words, vectors[distinct])
+        table, words, leads = cache.read([sentences[place] for place in distinct])
+        return cls(places, table, words, leads, vectors[distinct])

@@ -74,6 +74,11 @@ class WordClassifierSettings(ClassifierSettings):
         " familiar they are",
         within=">= 0",
     )
+    language_weight: float = setting(
+        0.0,
+        "of how far the likeliest language of a side leads its own, in nats; 0: nobody asks",
+        within=">= 0",
+    )
 
     @property
     def word_features(self) -> int:

@@ -169,6 +169,13 @@ class ClassifierConfig(Settings):
         within=">= 0",
         needs="kind=words",
     )
+    language_weight: float = setting(
+        0.6,
+        "lowers the logit of a score by so many times the nats by which another language leads on"
+        " a side; 0: none is identified",
+        within=">= 0",
+        needs="kind=words",
+    )
     hidden: int = setting(512, "units of a hidden layer", within=">= 1")
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
@@ -408,6 +415,7 @@ def _by_words(
         multilingual=many,
         spacing=True,
         bigrams=config.bigrams,
+        language_weight=config.language_weight,
     )
     return settings, pairs
 
