@@ -129,6 +129,15 @@ class PairClassifier(nn.Module, ABC):
         copied.temperature.fill_(1)
         return copied
 
+    def offsets(
+        self, sides: tuple[Sequence[str], Sequence[str]], languages: tuple[str, str], cut: Cut
+    ) -> Floats:
+        """Return what is added to the calibrated logits of ``n`` pairs, for training: ``(n,)``.
+
+        See :meth:`scorer_factory`. By default nothing.
+        """
+        return np.zeros(len(sides[0]))
+
     def scores(self, logits: Logits, offsets: Floats | float = 0.0) -> Scores:
         """Return the scores of pairs by their logits, ``(n,)``; see ``PairScorer``.
 

@@ -76,7 +76,8 @@ class WordClassifierSettings(ClassifierSettings):
     )
     language_weight: float = setting(
         0.0,
-        "of how far the likeliest language of a side leads its own, in nats; 0: nobody asks",
+        "of how far the language of a side is behind the likeliest one, in nats; 0: none is"
+        " identified",
         within=">= 0",
     )
 

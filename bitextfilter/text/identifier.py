@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parents[1] / "pretrained" / "identifier"
 LONGEST = 4
 """N-grams have one character up to these; a word is read with a space on both sides."""
 LOWEST = -7.0
-"""Leads are cut to this: one part in a thousand."""
+"""How far a language may be behind, in nats: one part in a thousand."""
 _STEP, _SPREAD = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x9E3779B97F4A7C15)
 """Odd factors: a prime of xxHash, and of the golden ratio."""
 _SPACE = 32
@@ -126,8 +126,8 @@ class NgramIdentifier:
         return found
 
 
-class LanguageLead:
-    """Tells how far one language leads in texts, given as words that are learnt one by one."""
+class LanguageLag:
+    """Tells how far one language is behind in texts, given as words that are learnt one by one."""
 
     def __init__(self, identifier: NgramIdentifier, place: int) -> None:
         """*place*: the column of the language."""
@@ -143,14 +143,13 @@ class LanguageLead:
         self._evidence = np.concatenate([self._evidence, self._identifier.evidence(words)])
 
     def of(self, rows: Ragged) -> Floats:
-        """Return the lead in texts, given as the places of their words, ``(n,)``.
+        """Return how far the language is behind in texts, the places of their words, ``(n,)``.
 
-        The logit of the language less that of the likeliest other one, in nats: 0 in text without
-        letters, above 0 where the language is the likeliest.
+        The logit of the language less that of the likeliest one, in nats: from ``LOWEST`` to 0, and
+        0 where it is the likeliest itself, or the text has no letters.
         """
         logits = self._identifier.logits(_sums(self._evidence, rows))
-        own = logits[:, self._place]
-        found: Floats = own - np.delete(logits, self._place, axis=1).max(axis=1)
+        found: Floats = np.maximum(logits[:, self._place] - logits.max(axis=1), LOWEST)
         return found
 
 

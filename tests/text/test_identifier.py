@@ -13,7 +13,7 @@ import pytest
 from bitextfilter.errors import ModelError
 from bitextfilter.text.identifier import (
     FOLDER,
-    LanguageLead,
+    LanguageLag,
     NgramIdentifier,
     load_ngram_identifier,
     ngrams,
@@ -86,22 +86,21 @@ def test_probabilities_are_those_of_a_loop() -> None:
     assert TOY.probabilities([]).shape == (0, 3)
 
 
-def test_a_lead_is_that_over_the_likeliest_other_language() -> None:
+def test_a_lag_is_behind_the_likeliest_language() -> None:
     texts = ["Das Haus ist alt", "été à Paris", "5", "Haus"]
     words = sorted({word for text in texts for word in text.split()})
     for place in range(3):
-        lead = LanguageLead(TOY, place)
-        lead.learn(words[:2])
-        lead.learn(words[2:])
+        lag = LanguageLag(TOY, place)
+        lag.learn(words[:2])
+        lag.learn(words[2:])
         rows = Ragged.of_lists([[words.index(word) for word in text.split()] for text in texts])
         own = np.array([naive_logits(text) for text in texts])
-        others = np.delete(own, place, axis=1).max(axis=1)
-        np.testing.assert_allclose(lead.of(rows), own[:, place] - others, atol=1e-12)
-        alone = lead.of(rows.take(np.array([1])))
-        assert alone[0] == lead.of(rows)[1] and lead.of(rows)[2] == 0
-        lead.forget()
-        lead.learn(["Haus"])
-        assert lead.of(Ragged.of_lists([[0]]))[0] == pytest.approx(own[3, place] - others[3])
+        expected = np.maximum(own[:, place] - own.max(axis=1), -7)
+        np.testing.assert_allclose(lag.of(rows), expected, atol=1e-12)
+        assert lag.of(rows.take(np.array([1])))[0] == lag.of(rows)[1] and lag.of(rows)[2] == 0
+        lag.forget()
+        lag.learn(["Haus"])
+        assert lag.of(Ragged.of_lists([[0]]))[0] == pytest.approx(expected[3])
 
 
 @pytest.mark.parametrize(
@@ -121,9 +120,11 @@ def test_the_shipped_one_tells_languages(language: str, text: str) -> None:
     identifier = load_ngram_identifier()
     place = identifier.place(language)
     assert place is not None and identifier.probabilities([text])[0, place] > 0.9
-    lead = LanguageLead(identifier, place)
-    lead.learn([text, "12 345"])
-    assert lead.of(Ragged.of_lists([[0], [1]])).tolist()[0] > 2
+    for other, behind in ((place, False), ((place + 1) % len(identifier.languages), True)):
+        lag = LanguageLag(identifier, other)
+        lag.learn([text, "12 345"])
+        found = lag.of(Ragged.of_lists([[0], [1]]))
+        assert (found[0] < -2) == behind and found[1] == 0
 
 
 def test_names_of_languages() -> None:
