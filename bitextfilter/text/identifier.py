@@ -27,6 +27,8 @@ LONGEST = 4
 """N-grams have one character up to these; a word is read with a space on both sides."""
 LOWEST = -7.0
 """How far a language may be behind, in nats: one part in a thousand."""
+ENOUGH = 120
+"""N-grams of some thirty letters."""
 _STEP, _SPREAD = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x9E3779B97F4A7C15)
 """Odd factors: a prime of xxHash, and of the golden ratio."""
 _SPACE = 32
@@ -146,10 +148,13 @@ class LanguageLag:
         """Return how far the language is behind in texts, the places of their words, ``(n,)``.
 
         The logit of the language less that of the likeliest one, in nats: from ``LOWEST`` to 0, and
-        0 where it is the likeliest itself, or the text has no letters.
+        0 where it is the likeliest itself, or the text has no letters. Of a text with fewer n-grams
+        than ``ENOUGH``, a part in proportion: a word alone may be of many languages.
         """
-        logits = self._identifier.logits(_sums(self._evidence, rows))
-        found: Floats = np.maximum(logits[:, self._place] - logits.max(axis=1), LOWEST)
+        evidence = _sums(self._evidence, rows)
+        logits = self._identifier.logits(evidence)
+        behind = np.maximum(logits[:, self._place] - logits.max(axis=1), LOWEST)
+        found: Floats = behind * np.minimum(1, evidence[:, -1] / ENOUGH)
         return found
 
 

@@ -170,7 +170,7 @@ class ClassifierConfig(Settings):
         needs="kind=words",
     )
     language_weight: float = setting(
-        0.6,
+        0.8,
         "lowers the logit of a score by so many times the nats by which another language leads on"
         " a side; 0: none is identified",
         within=">= 0",
