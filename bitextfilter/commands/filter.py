@@ -283,7 +283,7 @@ def _first_line(rows: RowReader, line_filter: LineFilter) -> bytes:
         message = f"the header has a column {min(twice)!r} already"
         remedy = "rename it, or take away its rule"
         raise InputError(message, file=rows.name, line=1, remedy=remedy)
-    return rows.named_first_line(rows.parser.columns or {0: "text"}, added)
+    return rows.named_first_line(rows.parser.columns or {0: "sentence"}, added)
 
 
 def _windows(run: Run, rows: RowReader, line_filter: LineFilter) -> Iterator[FilteredLines]:
