@@ -248,17 +248,17 @@ class LineFilter:
         cells, blank = list(zip(*columns, strict=True)), [""] * len(columns)
         for row in rows:
             index, kept = (0, False) if isinstance(row, BadRow) else next(keep)
-            kept = kept or (self.measure and isinstance(row, Row))
-            if kept and not everything:
-                output += (row.line, row.ending)
-                continue
-            if not (everything or self.keep_rejects):
-                continue
-            verdict = row.reason if isinstance(row, BadRow) else checked.verdict(index)
+            bad = isinstance(row, BadRow)
+            rejected = self.keep_rejects and not kept and (bad or not self.measure)
+            verdict = ""
+            if self.explain or rejected:
+                verdict = row.reason if isinstance(row, BadRow) else checked.verdict(index)
             if everything:
-                added = [*(blank if isinstance(row, BadRow) or not columns else cells[index])]
-                added += [printable(verdict)] * self.explain
-                output += (row.line, b"\t", "\t".join(added).encode(), row.ending)
-            if self.keep_rejects and not kept:
+                added = blank if bad or not self.emit else cells[index]
+                text = "\t".join([*added, *[printable(verdict)] * self.explain])
+                output += (row.line, b"\t", text.encode(), row.ending)
+            elif kept and not self.measure:
+                output += (row.line, row.ending)
+            if rejected:
                 rejects.append(reject_line(row.number, verdict, row.line))
         return b"".join(output), b"".join(rejects)

@@ -167,11 +167,11 @@ class Bounded(Rule):
         rows = values.reshape(len(values), -1)
         rows = rows[:, ~np.isnan(rows).all(axis=0)]
         low, high = map(math.isfinite, self.bounds)
-        loss //= 1 + (low and high)
+        below = loss // 2 if high else loss
         bounds = {}
-        if low and rows.size and math.isfinite(least := -greatest(-rows, loss)):
+        if low and rows.size and math.isfinite(least := -greatest(-rows, below)):
             bounds["minimum"] = _outwards(least, ROUND_FLOOR)
-        if high and rows.size and math.isfinite(most := greatest(rows, loss)):
+        if high and rows.size and math.isfinite(most := greatest(rows, loss - below * low)):
             bounds["maximum"] = _outwards(most, ROUND_CEILING)
         return replace(self, **bounds)
 

@@ -15,12 +15,12 @@ from bitextfilter.commands.filter import main
 
 BOM = b"\xef\xbb\xbf"
 TEXTS = (
-    "Wir gehen nach Hause.\n"
-    "12 345\n"
-    "\n"
-    "This sentence was written in English, not in German.\r\n"
-    "Ein Haus\tund ein Garten."
-).encode()
+    b"Wir gehen nach Hause.\n"
+    b"12 345\n"
+    b"\n"
+    b"This sentence was written in English, not in German.\r\n"
+    b"Ein Haus\tund ein Garten."
+)
 PAIRS = (
     b"We are going home.\tWir gehen nach Hause.\t0.98\n"
     b"Read more\tHier finden Sie eine Liste\t0.31\r\n"

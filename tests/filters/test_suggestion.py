@@ -103,7 +103,7 @@ def test_bounds_are_tight() -> None:
     assert rule.fitted(values, 5) == parse_rule("length:minimum=none,maximum=95,count=characters")
     both = parse_rule("length:count=characters")
     sides = np.stack([np.arange(1, 101)] * 2, axis=1)
-    assert both.fitted(sides, 5) == parse_rule("length:minimum=3,maximum=98,count=characters")
+    assert both.fitted(sides, 5) == parse_rule("length:minimum=3,maximum=97,count=characters")
     numbers = parse_rule("numbers")
     assert numbers.fitted(np.array([0] * 8 + [1, 5]), 1) == parse_rule("numbers:allowed=1")
 
