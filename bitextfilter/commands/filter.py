@@ -203,6 +203,8 @@ def _rules_asked_for(
 
 def _recommended(run: Run, settings: _Settings, similarity: str | None, column: str) -> float:
     """Return the recommended cut of the scores in a column, by its name or --similarity."""
+    if settings.one is not None:
+        raise SettingsError(f"column {column}: a recommended cut is of pairs, not of --one")
     from bitextfilter.models.folders import naming_pair
     from bitextfilter.scoring.thresholds import measure_of
 

@@ -184,6 +184,7 @@ def test_suggestions_for_texts_leave_bad_rows_aside(tmp_path: Path) -> None:
         (["--one", "de", "--tcol", "1"], "--scol and --tcol are for pairs"),
         (["--one", "german"], "'german' is not the code of a language"),
         (["--one", "de", "--rule", "similarity"], "similarity: compares two sides"),
+        (["--one", "de", "--rule", "score:min=recommended"], "a recommended cut is of pairs"),
         (["--column", "1"], "--column is for --one"),
         (["--emit", "--fast"], "--fast leaves out values"),
         (["--emit", "--rule", "3>0"], "no values but columns of the rows"),
