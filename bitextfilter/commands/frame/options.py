@@ -76,6 +76,13 @@ def as_languages(value: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
+def as_language(value: str) -> str:
+    """Read ``en``: the code of a language."""
+    if not _LANGUAGE.fullmatch(value):
+        raise click.BadParameter(f"{value!r} is not the code of a language, such as en")
+    return value
+
+
 def as_all_languages(value: str) -> tuple[str, ...]:
     """Read ``en,de,fr``: the codes of two languages, or of more that differ."""
     names = tuple(value.split(","))
@@ -103,6 +110,18 @@ def as_fraction(value: str) -> Fraction:
         number = Fraction(-1)
     if not 0 <= number <= 1:
         raise click.BadParameter(f"{value!r} is not a fraction from 0 to 1")
+    return number
+
+
+def as_share(value: str) -> Fraction:
+    """Read a share above 0, up to 1, exactly: ``99.9%`` or ``0.999``."""
+    percent = value.endswith("%")
+    try:
+        number = Fraction(value.removesuffix("%")) / (100 if percent else 1)
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(0)
+    if not 0 < number <= 1:
+        raise click.BadParameter(f"{value!r} is not a share above 0, such as 99.9% or 0.999")
     return number
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from socket import gethostname
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import click
@@ -39,11 +40,18 @@ _FREE |= {"no_verify"}
 """The options that do not change the result."""
 
 
-def over_shards(run: Run, work: _Work, output: BinaryIO, processes: bool = False) -> list[Fact]:
+def over_shards(
+    run: Run,
+    work: _Work,
+    output: BinaryIO,
+    processes: bool = False,
+    plan: Mapping[str, str] = MappingProxyType({}),
+) -> list[Fact]:
     """Do *work* on all rows of *run*, or on the part of --shard, and write to *output*.
 
     Returns the result of each shard, in order; without --engine ray and --resume, the whole input
-    is one shard. If *processes*, --threads processes work on shards here, for Python code.
+    is one shard. If *processes*, --threads processes work on shards here, for Python code. *plan*
+    says by name what the result depends on besides the options.
     """
     scaling, settings = run.scaling, run.row_settings
     if scaling.shard is not None:
@@ -52,13 +60,15 @@ def over_shards(run: Run, work: _Work, output: BinaryIO, processes: bool = False
         run.shard = nth_part(settings.inputs[0], *scaling.shard, settings.header)
     if not scaling.by_shards:
         return [work(run, output)]
-    return list(_merged(run, work, output, processes))
+    folder = run.enter(_folder(run, plan))
+    return list(_merged(run, work, output, processes, folder))
 
 
-def _merged(run: Run, work: _Work, output: BinaryIO, processes: bool) -> Iterator[Fact]:
+def _merged(
+    run: Run, work: _Work, output: BinaryIO, processes: bool, folder: WorkFolder
+) -> Iterator[Fact]:
     """Do *work* shard by shard, and join the outputs."""
     settings, scaling = run.row_settings, run.scaling
-    folder = run.enter(_folder(run))
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
     settings_there = replace(settings, input="-", row_files=(), max_bad=None)
@@ -92,11 +102,11 @@ def _append(part: Path, output: BinaryIO) -> None:
         shutil.copyfileobj(stream, output, 1 << 20)
 
 
-def _folder(run: Run) -> AbstractContextManager[WorkFolder]:
+def _folder(run: Run, plan: Mapping[str, str]) -> AbstractContextManager[WorkFolder]:
     """Return the folder of the shards' files."""
     if run.scaling.resume is None:
         return passing_folder(run.row_settings.output)
-    folder = kept_folder(Path(run.scaling.resume), _plan(run))
+    folder = kept_folder(Path(run.scaling.resume), {**_plan(run), **plan})
     run.afterwards(WorkFolder(Path(run.scaling.resume)).empty)
     return folder
 
