@@ -138,6 +138,9 @@ class PairClassifier(nn.Module, ABC):
         """
         return np.zeros(len(sides[0]))
 
+    def scale_offsets(self, factor: float) -> None:
+        """Multiply the offsets of all pairs."""
+
     def scores(self, logits: Logits, offsets: Floats | float = 0.0) -> Scores:
         """Return the scores of pairs by their logits, ``(n,)``; see ``PairScorer``.
 

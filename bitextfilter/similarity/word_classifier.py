@@ -264,6 +264,11 @@ class WordClassifier(PairClassifier):
                 total += lag.of(rows)
         return np.asarray(self.settings.language_weight * total)
 
+    def scale_offsets(self, factor: float) -> None:
+        """See :meth:`PairClassifier.scale_offsets`."""
+        weight = self.settings.language_weight * factor
+        self.settings = replace(self.settings, language_weight=weight)
+
     def scorer_factory(
         self,
         encode: Encode,

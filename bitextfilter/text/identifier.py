@@ -51,14 +51,14 @@ def ngrams(words: Sequence[str], buckets: int) -> Ragged:
         buckets: a power of 2.
     """
     find, runs, owners = _letters(), list[str](), list[int]()
-    for place, word in enumerate(words):
-        found = find(word.lower())
+    for place, text in enumerate(words):
+        found = find(text.lower())
         runs += found
         owners += [place] * len(found)
     characters = np.frombuffer("".join(f" {run} " for run in runs).encode("utf-32-le"), "<u4")
     codes, bits = characters.astype(np.uint64), np.uint64(64 - (buckets.bit_length() - 1))
     run = np.repeat(np.arange(len(runs)), [len(each) + 2 for each in runs])
-    word = np.array(owners, dtype=np.int64)[run]
+    owner = np.array(owners, dtype=np.int64)[run]
     keys, places = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     mixed = np.zeros(len(codes), np.uint64)
     for n in range(1, LONGEST + 1):
@@ -68,7 +68,7 @@ def ngrams(words: Sequence[str], buckets: int) -> Ragged:
         if n == 1:
             inside &= characters != _SPACE
         keys.append((mixed[inside] + np.uint64(n)) * _SPREAD >> bits)
-        places.append(word[:count][inside])
+        places.append(owner[:count][inside])
     owner = np.concatenate(places)
     order = np.argsort(owner, kind="stable")
     flat = np.concatenate(keys)[order].astype(np.int64)

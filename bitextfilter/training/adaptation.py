@@ -21,12 +21,12 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import PairClassifier
 from bitextfilter.training.labelled_pairs import LabelledPairs
 
-STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0, math.inf)
+STRENGTHS = (10.0, 30.0, 100.0, 300.0, math.inf)
 """Ridges to choose from: factors of the squared change of the weights. With the last one, only the
 temperature changes, and the order of pairs stays."""
 FOLDS = 5
 _ROWS = 64
-_STEPS = 100
+_STEPS = 400
 
 
 @torch.no_grad()
@@ -80,9 +80,13 @@ class _Output:
     """Logarithm of the temperature."""
 
     def levels(self, classifier: PairClassifier, examples: _Examples) -> Tensor:
-        """Return the logits of scores, ``(n,)``."""
+        """Return the logits of scores, ``(n,)``. Offsets are as of the classifier's temperature."""
         joined = classifier.joined_with_gradients(examples.hidden @ self.weight.T + self.bias)
-        return joined / self.heat.exp() + examples.offsets
+        return joined / self.heat.exp() + examples.offsets * self.cooling(classifier)
+
+    def cooling(self, classifier: PairClassifier) -> Tensor:
+        """Return the classifier's temperature over this one."""
+        return classifier.temperature.double() / self.heat.exp()
 
 
 def _output_of(classifier: PairClassifier) -> _Output:
@@ -135,6 +139,8 @@ def adapt_output(
 ) -> AdaptationReport:
     """Fit the output layer and the temperature of a classifier to the qualities of pairs.
 
+    Offsets change with the temperature, so that it changes no order.
+
     Args:
         classifier: changed in place.
         graded: pairs and their grades.
@@ -184,4 +190,5 @@ def _put(classifier: PairClassifier, output: _Output) -> None:
     layer = classifier.output_layer
     layer.weight.copy_(output.weight)
     layer.bias.copy_(output.bias)
+    classifier.scale_offsets(float(output.cooling(classifier)))
     classifier.temperature.fill_(float(output.heat.exp()))

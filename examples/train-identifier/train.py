@@ -1,11 +1,11 @@
-"""Train the identifier of languages: a table of weights of n-grams, from the texts of many languages.
+"""Train the identifier of languages: a table of weights of n-grams, from texts of 36 languages.
 
     python train.py DATA OUTPUT [STEPS]
 
 DATA is as for ../train-multi: all files of its open.txt are read, and software catalogues in
 Bengali, Nepali and Sinhala. OUTPUT gets weights.bin and identifier.json. A step is a batch of
-fragments, as many of each language on average: whole sentences, or one to nine words in a row, since
-titles, names and menus are to be told as well. Adagrad with one rate a bucket; the same seed gives
+fragments, as many of each language on average: whole sentences, or one to nine words in a row,
+since titles, names and menus are to be told as well. Adagrad with one rate a bucket; the same seed gives
 the same weights. Some three minutes and 3 GB on one core.
 """
 
@@ -27,7 +27,7 @@ from bitextfilter.text.ragged import Ragged
 SEED = 1
 BUCKETS = 1 << 16
 MOST = 90_000
-"""Sentences of a language, as many of each file as of any other, but no fewer than FEWEST of one."""
+"""Sentences of a language, as many of each file as of any other, but not fewer than FEWEST."""
 FEWEST = 4_000
 MORE = {"bn": "en-bn", "ne": "en-ne", "si": "en-si"}
 BATCH = 512

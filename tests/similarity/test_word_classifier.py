@@ -303,6 +303,9 @@ def test_text_in_another_language_lowers_the_score() -> None:
     assert found[1] < plain[1] * 0.8 and found[3] < plain[3] * 0.9
     added = classifier.offsets((sources, targets), ("en", "de"), lambda word: (word,))
     np.testing.assert_allclose(added, offsets, atol=1e-6)
+    classifier.scale_offsets(0.5)
+    halved = classifier.offsets((sources, targets), ("en", "de"), lambda word: (word,))
+    np.testing.assert_allclose(halved, added / 2)
     for unknown in (None, ("xx", "yy")):
         same = classifier.scorer_factory(encode, languages=unknown)(*both)(places, places)
         assert np.array_equal(same, plain.astype(np.float32))

@@ -74,7 +74,7 @@ def test_the_fit_is_that_of_an_independent_optimiser() -> None:
 
     def loss(values: np.ndarray) -> float:
         w, b, heat = values[:-2], values[-2], values[-1]
-        z = (hidden @ w + b) / np.exp(heat) + OFFSETS
+        z = ((hidden @ w + b) + OFFSETS) / np.exp(heat)
         fit = np.logaddexp(0, z) - pairs.qualities * z
         held = 10 * ((w - weight[0]) ** 2).sum() + (b - bias[0]) ** 2 + heat**2
         return float(fit.sum() + held)
