@@ -5,8 +5,8 @@
 DATA is as for ../train-multi: all files of its open.txt are read, and software catalogues in
 Bengali, Nepali and Sinhala. OUTPUT gets weights.bin and identifier.json. A step is a batch of
 fragments, as many of each language on average: whole sentences, or one to nine words in a row,
-since titles, names and menus are to be told as well. Adagrad with one rate a bucket; the same seed gives
-the same weights. Some three minutes and 3 GB on one core.
+since titles, names and menus are to be told as well. Adagrad with one rate a bucket; the same seed
+gives the same weights. Some three minutes and 3 GB on one core.
 """
 
 from __future__ import annotations
