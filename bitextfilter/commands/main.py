@@ -31,6 +31,7 @@ COMMANDS = {
     "bitext-paraphrase": "make paraphrases, and score their quality",
     "bitext-rank": "order rows by score, and keep the best",
     "bitext-report": "show a scored corpus on one page",
+    "bitext-run": "run a whole pipeline from one file",
     "bitext-score": "score sentence pairs",
     "bitext-segment": "learn and apply subwords",
     "bitext-train-classifier": "train a classifier of pairs on top of an encoder",

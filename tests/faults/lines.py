@@ -172,6 +172,7 @@ UNWRITTEN = {
     "bitext-models list": "writes to stdout alone",
     "bitext-models show": "writes to stdout alone",
     "bitext-models verify": "writes to stdout alone",
+    "bitext-run": "starts the others",
 }
 """Commands without a line, and why."""
 
