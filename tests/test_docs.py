@@ -26,7 +26,7 @@ PAGES = sorted(DOCS.glob("*.md"))
 TEXTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
 SCRIPTS = sorted(scripts())
 
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9_-]*[a-z0-9]\b")
 FILES = re.compile(r"(?<![\w*./-])[\w-]+(?:/[\w-]+)*/[\w-]+\.(?:py|sh)\b")
 FENCE = re.compile(r"^(<!-- run -->\n+)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
