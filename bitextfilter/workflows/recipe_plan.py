@@ -151,20 +151,27 @@ def make_plan(recipe: Recipe, spell: Spell, data: Sequence[str] = ()) -> Plan:
 
 
 def _pipes(recipe: Recipe, steps: Sequence[Step], spell: Spell) -> list[Pipe]:
-    """Join steps to pipes: an output ends one, an input begins one."""
+    """Join steps to pipes: an output ends one; an input, or a file that it writes, begins one."""
     pipes: list[Pipe] = []
     open_pipe = False
     for step in steps:
-        if open_pipe and "input" in step.options:
+        line = _line(recipe, step, spell)
+        if open_pipe and ("input" in step.options or _reads_of(line, pipes[-1])):
             _end(recipe, pipes[-1], f"{step.name}, the next step, reads a file")
             open_pipe = False
         if not open_pipe:
             pipes.append(Pipe())
-        pipes[-1].lines.append(_line(recipe, step, spell))
+        pipes[-1].lines.append(line)
         open_pipe = "output" not in step.options
     if open_pipe:
         _end(recipe, pipes[-1], "no step follows")
     return pipes
+
+
+def _reads_of(line: Line, pipe: Pipe) -> bool:
+    """Return whether a step reads a file that the steps of a pipe write."""
+    written = {_real(path) for path in pipe.writes}
+    return any(_real(path) in written for path in (*line.needs, *line.may_read))
 
 
 def _end(recipe: Recipe, pipe: Pipe, reason: str) -> None:

@@ -181,8 +181,12 @@ class Recipe:
 
     def _check(self, table: str, key: str, value: Any) -> None:
         """Raise SettingsError for a value of a wrong type."""
-        kind = {**_FIXED, **_OWN}.get(key)
         texts = value if isinstance(value, list) else [value]
+        kind = {**_FIXED, **_OWN}.get(key)
+        if any("\0" in str(text) for text in texts):
+            raise self.error(table, f"{key} has a NUL character")
+        if key in ("input", "output") and value == "-":
+            raise self.error(table, f"{key} is a file; leave it out for a pipe")
         known = all(isinstance(text, (str, int, float)) for text in texts)
         if kind is None and not known:
             raise self.error(table, f"{key} must be a text, a number, true, false, or a list")
@@ -196,7 +200,7 @@ def _texts(values: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 def near(name: str, known: Iterable[str]) -> str:
     """Suggest a known name with a similar spelling; empty if there is none."""
-    found = difflib.get_close_matches(name, list(known), 1)
+    found = difflib.get_close_matches(str(name), list(known), 1)
     return f"; did you mean {found[0]}?" if found else ""
 
 
@@ -242,6 +246,8 @@ def _named(path: str, steps: Sequence[dict[str, Any]]) -> Iterator[tuple[str, di
             raise SettingsError(f"{at}: give it a command, or a line of the shell, as text")
         usual = program[0].removeprefix("bitext-").replace(" ", "-") if "command" in table else ""
         name = table.get("name") or usual or (program[0].split() or [""])[0]
+        if not isinstance(name, str):
+            raise SettingsError(f"{at}: name must be {_TYPES[str]}")
         if name in names:
             raise SettingsError(f"{at}: another step is called {name}; give it a name of its own")
         names.add(name)
@@ -262,6 +268,8 @@ def _check_overriding(recipe: Recipe, table: str, values: Mapping[str, Any]) -> 
             raise recipe.error(table, f"no step is called {name}{near(name, recipe.steps)}")
         if not isinstance(value, dict) and name in recipe.steps:
             raise recipe.error(table, f"{name} is a step: write {name}.OPTION = VALUE")
+        if "\0" in str(value):
+            raise recipe.error(table, f"{name} has a NUL character")
         if not isinstance(value, (dict, str, int, float)) or isinstance(value, bool):
             raise recipe.error(table, f"the variable {name} must be a text or a number")
         if name in {"here", "data"} or (name == "pair" and not table.startswith("data.")):

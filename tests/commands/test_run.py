@@ -249,6 +249,33 @@ def test_a_step_may_be_skipped_and_braces_are_kept(folder: Path) -> None:
     assert (folder / "two.txt").read_text() == "a{x}\n"
 
 
+def test_arguments_that_are_written_and_read(folder: Path) -> None:
+    text = """
+        [[step]]
+        command = "bitext-rank"
+        arguments = ["a.tsv", "b.tsv"]
+        column = 3
+        [[step]]
+        command = "bitext-convert"
+        to = "moses"
+        arguments = ["o.en", "o.de"]
+        writes = ["o.en", "o.de"]
+        [[step]]
+        name = "back"
+        command = "bitext-convert"
+        from = "moses"
+        arguments = ["o.en", "o.de"]
+        output = "o.tsv"
+    """
+    (folder / "recipe.toml").write_text(text)
+    assert "# back: to do: follows rank | convert" in call("--dry-run").stdout
+    assert ran()["", "rank"] == ["done", "100", "100"]
+    assert (folder / "o.tsv").read_text().count("\n") == 100
+    assert {state for state, *_ in ran().values()} == {"up to date"}
+    (folder / "b.tsv").write_text(PAIRS)
+    assert {state for state, *_ in ran().values()} == {"done"}
+
+
 @pytest.mark.parametrize("kind", ["mermaid", "dot"])
 def test_graphs(folder: Path, kind: str) -> None:
     text = call("--graph", kind).stdout
@@ -320,6 +347,14 @@ TWO = CAT.format("x", "a.tsv", "o") + CAT.format("y", "b.tsv", "{}")
         (FIX.replace("fix", "run"), 78, "[step run]: no command is called bitext-run"),
         (FIX.replace("fix", "evaluate"), 78, "bitext-evaluate is followed by one of"),
         (FIX.replace("-fix", "-fix --explain"), 78, "options of bitext-fix are keys of their own"),
+        (FIX + "[data.a]\npair = 3\n[pair.en-de]", 78, "[data.a]: there is no table [pair.3]"),
+        (
+            FIX + "rejects = 'a\\u0000'".replace("'", '"'),
+            78,
+            "[step fix]: rejects has a NUL character",
+        ),
+        (FIX.replace("o.tsv", "-"), 78, "[step fix]: output is a file; leave it out for a pipe"),
+        (FIX + "name = 3", 78, "[step 1]: name must be a text"),
         (FIX + FIX, 78, "[step 2]: another step is called fix"),
         ('[[step]]\ninput = "a"', 78, "[step 1]: give it a command, or a line of the shell"),
         (FIX.replace('output = "o.tsv"', ""), 78, "its output is lost, as no step follows"),
