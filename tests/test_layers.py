@@ -20,6 +20,7 @@ LAYERS = (
     {"training", "mining", "scoring", "filters", "corpus", "evaluation"},
     {"workflows", "reports", "distributed"},
     {"commands", "api"},
+    {"opusfilter"},
 )
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
@@ -36,6 +37,7 @@ OWNERS = {
     "matplotlib": {"reports/"},
     "morfessor": {"text/"},
     "numpy": ANYWHERE,
+    "opusfilter": {"opusfilter.py"},
     "py3langid": {"text/language.py"},
     "pycld2": {"text/language.py"},
     "rapidfuzz": {"evaluation/", "filters/", "corpus/"},

@@ -82,6 +82,8 @@ LINES = {
     "score cached": f"bitext-score {MODEL} -i @/rows.tsv -o out.tsv --cache cache",
     "score resumed": f"bitext-score {MODEL} @/bad.tsv @/rows.tsv.gz -o out.tsv"
     f" --resume kept --shard-rows 50 {REJECTS}",
+    "bicleaner": "bitext-bicleaner --disable_hardrules -p 1 --scol 1 --tcol 2 @/bad.tsv out.tsv"
+    " @/model",
     "filter": f"bitext-filter {RULES} --threads 1 -i @/bad.tsv -o out.tsv.zst --explain {REJECTS}",
     "filter resumed": f"bitext-filter {RULES} --threads 2 @/rows.tsv @/rows.tsv.gz"
     " --shard-rows 60 --resume kept -o out.tsv.xz --manifest out.json",
@@ -172,6 +174,7 @@ UNWRITTEN = {
     "bitext-models list": "writes to stdout alone",
     "bitext-models show": "writes to stdout alone",
     "bitext-models verify": "writes to stdout alone",
+    "bitext-run": "starts the others",
 }
 """Commands without a line, and why."""
 
