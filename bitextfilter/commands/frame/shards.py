@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
@@ -21,6 +20,7 @@ from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.commands.frame.options import Common, RowSettings
 from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
+from bitextfilter.io.digests import file_digest
 from bitextfilter.io.shards import Shard, cut, nth_part
 from bitextfilter.io.work_folder import Fact, WorkFolder, kept_folder, passing_folder
 
@@ -123,7 +123,7 @@ def _identity(option: str, value: object) -> str:
     if not isinstance(value, str):
         return str(value)
     if (path := Path(value)).is_file():
-        return blake2b(path.read_bytes(), digest_size=6).hexdigest()
+        return file_digest(path)[:12]
     if (path / CONFIG).is_file():
         return model_digest(path)
     parts = value.split(",")
