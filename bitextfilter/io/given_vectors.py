@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.arrays import Indices, Mask, Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.io.digests import file_digest
 from bitextfilter.io.files import naming_input
@@ -108,8 +108,8 @@ class GivenVectors:
         block = place // _BLOCK
         if self._block != block:
             rows = self[block * _BLOCK : (block + 1) * _BLOCK]
-            finite = np.isfinite(rows).all(axis=1)
-            self._block, self._finite = block, [bool(each) for each in finite]
+            finite: Mask = np.isfinite(rows).all(axis=1)  # type: ignore[assignment]
+            self._block, self._finite = block, finite.tolist()
         return self._finite[place % _BLOCK]
 
     def digest(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -26,6 +26,7 @@ from bitextfilter.io.work_folder import Fact, WorkFolder, kept_folder, passing_f
 
 if TYPE_CHECKING:
     from bitextfilter.distributed.engine import Engine
+    from bitextfilter.mining.search import MapTasks
     from bitextfilter.scoring.model import Model
 
 
@@ -259,3 +260,31 @@ class WorkerSetup:
 def load_model_once(name: str, device: str, threads: int) -> Model:
     """Load a model once a process; a function of its own, so that workers find it by its name."""
     return load_model(name, device, threads)
+
+
+@dataclass(frozen=True)
+class _InPlace:
+    """Preparation of a worker in another process: it goes to the folder of the run first."""
+
+    prepare: Callable[[], Callable[[Any], Any]]
+    setup: WorkerSetup
+    folder: Path
+
+    def __call__(self) -> Callable[[Any], Any]:
+        self.setup.apply(self.folder)
+        return self.prepare()
+
+
+def tasks_in(run: Run, folder: Path) -> tuple[MapTasks, Common]:
+    """Start the engine; return how it runs tasks with files in *folder*, and its workers' options.
+
+    Raises DeviceError and UsageError as :func:`engine_of`.
+    """
+    common, engine = engine_of(run)
+    if run.scaling.engine != "ray":
+        return engine.map, common
+
+    def map_there(prepare: Callable[[], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
+        return engine.map(_InPlace(prepare, WorkerSetup.of_this_process(), folder), tasks)
+
+    return map_there, common
