@@ -196,6 +196,7 @@ def _mine(
     model = None if given else run.model()
     mining = _mining_settings(run, model, settings)
     least = _least_score(run, model, mining.similarity, settings.min_score)
+    windows: list[Iterator[list[str]]]
     windows = [([row.text for row in w] for w in _good_rows(run, r)) for r in readers]
     if model is None:
         miner, windows = _given_miner(run, settings, given.open(run), readers)
