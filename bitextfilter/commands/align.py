@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from bitextfilter.commands.align_documents import (
+    DocumentFiles,
     DocumentSettings,
     RowForm,
     check_documents,
@@ -492,4 +493,4 @@ def _align_documents(
     check_documents(files, documents)
     run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
     least = min_score if isinstance(min_score, float) else None
-    write_alignments(run, files, documents, form, least)
+    write_alignments(run, DocumentFiles(files), documents, form, least)

@@ -18,7 +18,7 @@ from bitextfilter.arrays import Indices, Mask, Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.io.digests import file_digest
 from bitextfilter.io.files import naming_input
-from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader
+from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, is_blank
 
 _ENDING = ".npy"
 _KINDS = ("float16", "float32", "float64")
@@ -130,7 +130,8 @@ def open_sides(paths: Sequence[str], dim: int | None = None) -> tuple[GivenVecto
 class GivenRows:
     """The rows of a reader, each with a vector of each file: iterates as the reader does.
 
-    A good row whose vector is not finite (as bitext-embed writes for a rejected line) is bad.
+    A good row whose vector is not finite (as bitext-embed writes for a rejected line) is bad,
+    unless its texts are blank.
     """
 
     def __init__(
@@ -155,7 +156,7 @@ class GivenRows:
         self.last = count
 
     def _checked(self, row: Row | BadRow, place: int) -> Row | BadRow:
-        if isinstance(row, Row):
+        if isinstance(row, Row) and not all(map(is_blank, row.texts)):
             for file in self._files:
                 if not file.is_finite(place):
                     reason = f"row {place + 1} of {file.name} is not finite"

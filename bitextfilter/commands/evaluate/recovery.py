@@ -105,17 +105,15 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFil
     from bitextfilter.evaluation.result import Result, signature
 
     scorers.check(settings.names)
-    output = run.output()
-    rows, read = _read(run, settings.file, given)
+    output, (rows, read) = run.output(), _read(run, settings.file, given)
     sources, targets = ([row.texts[side] for row in rows] for side in (0, 1))
     kept = distinct_pairs(sources, targets)
     run.counts["set aside"] = len(sources) - len(kept)
     if not kept:
         raise InputError("no pairs", file=stream_name(settings.file))
     sides = [sources[i] for i in kept], [targets[i] for i in kept]
-    records = []
-    encoded = None if read is None else read([rows[i] for i in kept])
-    for name, scorer, facts in _scorers(run, sides, settings, scorers, encoded):
+    records, vectors = [], read and read([rows[i] for i in kept])
+    for name, scorer, facts in _scorers(run, sides, settings, scorers, vectors):
         result = dataclasses.replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
         figure = f"recovery_error = {result.mean:.2f}"
         line = signature(figure, n=result.pairs, sim=name, **facts)
@@ -185,13 +183,7 @@ def _scorers(
     asked = [name for name in names if name in _TRANSLATED]
     if asked:
         scorers = load_scorers(run, options, asked, languages).scorers
-        translated_by: _Facts = {
-            fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
-            for fact in ("translators", "language_models")
-            if fact in run.facts
-        }
-        if weights := options.weights:
-            translated_by["weights"] = weights
+        translated_by = _signed_scorers(run, options)
     for name in names:
         if name in _BASELINES:
             seed: _Facts = {"seed": settings.seed} if name == "random" else {}
@@ -201,13 +193,22 @@ def _scorers(
             yield name, scorer, translated_by
         else:
             margin: _Facts = {"k": settings.neighbours} if name in _MARGINS else {}
-            slow = name == "mlp"
-            scorer = (
-                _with_progress(run, name, scorer_of(name), sides, _PAIRS)
-                if slow
-                else scorer_of(name)
-            )
+            scorer = scorer_of(name)
+            if name == "mlp":
+                scorer = _with_progress(run, name, scorer, sides, _PAIRS)
             yield name, scorer, {**margin, **made_by}
+
+
+def _signed_scorers(run: Run, options: ScorerOptions) -> _Facts:
+    """Return the facts about translators and language models for a signature."""
+    facts: _Facts = {
+        fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
+        for fact in ("translators", "language_models")
+        if fact in run.facts
+    }
+    if weights := options.weights:
+        facts["weights"] = weights
+    return facts
 
 
 def _available(model: Model | None, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class VectorFiles:
         return self.source_vectors is not None or self.target_vectors is not None
 
     def check(self, refused: Sequence[str] = (), sides: int = 2) -> None:
-        """Raise UsageError where a side is missing, or options are given that need a model.
+        """Raise UsageError where a side is missing, or options are given that have no effect.
 
         *refused* are fields of such options, beside those of the model; *sides*: the number of
         sides that need vectors.
@@ -51,7 +51,7 @@ class VectorFiles:
         for name in ("model", "languages", *refused):
             if is_given(name):
                 words = f"--{name.replace('_', '-')}"
-                raise click.UsageError(f"{words} needs a model: it does not go with given vectors")
+                raise click.UsageError(f"{words} does not go with given vectors")
 
     def open(self, run: Run) -> tuple[GivenVectors, ...]:
         """Open the files; the manifest gets their digests. Raises InputError, NotFoundError."""
