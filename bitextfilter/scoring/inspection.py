@@ -62,7 +62,7 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
         "second": _second(folder, config),
         "dimension": dimension,
         "segmentation": config["segmentation"],
-        "vocabulary": sizes["pieces"],
+        "vocabulary": sizes["pieces"] if config["segmentation"] != "foreign" else None,
         "trigrams": sizes.get("trigrams"),
         "megabytes": round(sum(files.values()) / 1e6, 1),
         "classifier": classifier,
