@@ -41,7 +41,7 @@ class SentenceTransformersEncoder:
         self.device, self._threads, self._lock = resolve_device(device), threads, Lock()
         _check_tensors(files.folder)
         self._model = _load(files.folder, str(self.device))
-        self.dim = int(self._model.get_sentence_embedding_dimension() or 0)
+        self.dim = _dim(self._model)
         if not self.dim:
             raise ModelError(f"{files.folder}: does not say how wide its vectors are")
 
@@ -59,6 +59,13 @@ class SentenceTransformersEncoder:
                 list(sentences), batch_size=_BLOCK, show_progress_bar=False, convert_to_numpy=True
             )
         return np.asarray(found, dtype=np.float32)
+
+
+def _dim(model: Any) -> int:
+    """Return the width of a model's vectors, whatever the version calls it; 0: unknown."""
+    name = "get_embedding_dimension"
+    known = hasattr(model, name)
+    return int(getattr(model, name if known else "get_sentence_embedding_dimension")() or 0)
 
 
 def _check_tensors(folder: Path) -> None:

@@ -303,13 +303,18 @@ def copy_model(
 ) -> None:
     """Copy a model folder, but for its digests and the file *without*, into a draft.
 
-    A foreign one gets a folder of its own there, and its *languages*, if it names none. Raises
-    NotFoundError and ModelError as :func:`check_folder`.
+    A foreign one gets a folder of its own there, and these *languages*, if it names none. Raises
+    NotFoundError and ModelError as :func:`check_folder`; SettingsError for a foreign one without
+    *languages*.
     """
     check_folder(folder)
     if is_foreign(folder):
+        if languages is None:
+            raise SettingsError(
+                f"{folder}: is of another library; bitext-train-classifier -o makes a model with it"
+            )
         config = read_config(folder)
-        config["languages"] = config["languages"] or list(languages or ())
+        config["languages"] = config["languages"] or list(languages)
         write_config(draft, config)
         draft = draft / INSIDE
     left_out = shutil.ignore_patterns(DIGESTS, without)

@@ -119,8 +119,8 @@ def foreign_config(folder: Path) -> dict[str, Any] | None:
     found = foreign_files(folder)
     if found is None:
         return None
-    named = _json(folder / LANGUAGES) or {}
-    languages = named.get("languages", []) if isinstance(named, dict) else None
+    named = _json(folder / LANGUAGES)
+    languages = named.get("languages") if isinstance(named, dict) else [] if named is None else None
     if not isinstance(languages, list) or not all(isinstance(each, str) for each in languages):
         raise ModelError(f'{folder / LANGUAGES}: expected {{"languages": ["en", "de"]}}')
     if len(languages) == 1 or len(set(languages)) < len(languages):

@@ -154,7 +154,8 @@ def _scores(folder: Path) -> Iterator[tuple[str, float]]:
     """Score a pair by every measure."""
     from bitextfilter.scoring.model import load
 
-    model = load(naming_pair(folder))
+    named = naming_pair(folder) if read_config(folder)["languages"] else f"{folder}:aa,bb"
+    model = load(named)
     for language in model.processor.known:
         yield f"vector of {language}", float(model.encode([_SENTENCE], language).sum())
     measures = possible_measures(model.classifier is not None, model.background is not None)
