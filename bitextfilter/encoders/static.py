@@ -17,6 +17,7 @@ from bitextfilter.models.checkpoint import load_tensors
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.foreign import ForeignFiles
 from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.tokenizer_file import TokenizerFile
 
 _BLOCK = 1024
@@ -52,15 +53,20 @@ class StaticEncoder:
         self.processor.normalise([], language)
         out = np.zeros((len(sentences), self.dim), dtype=np.float32)
 
+        read, size = self._tokenizer, len(sentences) if self._tokenizer.by_words else _BLOCK
+
         def run(first: int) -> None:
-            out[first : first + _BLOCK] = self._means(sentences[first : first + _BLOCK])
+            ids = read(sentences[first : first + size])
+            for start in range(0, len(ids), _BLOCK):
+                some = ids.take(np.arange(start, min(start + _BLOCK, len(ids))))
+                out[first + start : first + start + len(some)] = self._means(some)
 
         with one_torch_thread():
-            map_blocks(run, range(0, len(sentences), _BLOCK), self.threads)
+            map_blocks(run, range(0, len(sentences), max(size, 1)), self.threads)
         return out
 
-    def _means(self, sentences: Sequence[str]) -> Vectors:
-        ids = self._tokenizer(sentences)
+    def _means(self, ids: Ragged) -> Vectors:
+        """Return the means of the vectors of sentences' ids, ``(n, dim)``."""
         if self._files.without_unknown and self._tokenizer.unknown is not None:
             ids = ids.only(ids.flat != self._tokenizer.unknown)
         with torch.inference_mode():
