@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bitextfilter.encoders.base import SentenceEncoder
-from bitextfilter.errors import SettingsError
-from bitextfilter.models.device import resolve_device
+from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.models.folders import read_config
 from bitextfilter.models.foreign import ONNX, STATIC, ForeignFiles, files_of
 from bitextfilter.text.processor import TextProcessor
@@ -52,6 +51,8 @@ def _processor(
 def _load(
     files: ForeignFiles, processor: TextProcessor, device: str, threads: int
 ) -> SentenceEncoder:
+    if files.kind in (STATIC, ONNX) and device.startswith("cuda"):
+        raise DeviceError(f"{files.folder}: {files.kind} encoders run on processors: --device cpu")
     if files.kind == STATIC:
         from bitextfilter.encoders.static import StaticEncoder
 
@@ -62,5 +63,4 @@ def _load(
         return OnnxEncoder(files, processor, threads)
     from bitextfilter.encoders.sentence_transformers_model import SentenceTransformersEncoder
 
-    resolve_device(device)
     return SentenceTransformersEncoder(files, processor, device, threads)

@@ -58,10 +58,10 @@ class OnnxEncoder:
             )
         self._inputs = inputs
         self._output = _SENTENCE if _SENTENCE in outputs else next(iter(outputs))
-        shape = outputs[self._output]
-        if len(shape) not in (2, 3) or not isinstance(shape[-1], int):
+        if len(shape := outputs[self._output]) not in (2, 3):
             raise ModelError(f"{files.network}: its output {self._output} is of shape {shape}")
-        self.dim = shape[-1]
+        one = self._tokenizer(["."])
+        self.dim = self._vectors(*one.padded(np.zeros(1, np.int64))).shape[1]
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """Encode ``n`` sentences of one language → float32 ``(n, dim)``.

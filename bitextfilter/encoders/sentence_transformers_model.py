@@ -79,8 +79,6 @@ def _check_tensors(folder: Path) -> None:
 
 def _load(folder: Path, device: str) -> Any:
     """Load a folder, and nothing from anywhere else."""
-    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
-        os.environ[name] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         import sentence_transformers

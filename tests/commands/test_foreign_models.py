@@ -114,13 +114,17 @@ def test_a_classifier_of_words(folder: Path, tmp_path: Path) -> None:
     assert np.isfinite(load(tmp_path / "model").score(SOURCES[:20], TARGETS[:20])["mlp"]).all()
 
 
-def test_a_foreign_folder_stays_as_it_is(folder: Path, tmp_path: Path) -> None:
+def test_a_foreign_folder_stays_as_it_is(folder: Path, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "clean.tsv").write_bytes(DATA)
     words = ("--model", f"{folder}:aa,bb", tmp_path / "clean.tsv", "--negatives", "repaired")
     done = call(train_classifier.main, *words, "--in-place")
     assert done.exit_code == 78 and "give -o" in done.stderr
     done = call(train_classifier.main, *words, "-o", folder)
     assert done.exit_code == 74 and "a model of another library" in done.stderr
+    done = call(models.main, "join", folder, trained, "-o", tmp_path / "new")
+    assert done.exit_code == 78 and "of another library" in done.stderr
+    done = call(models.main, "prune", trained, "--languages", "aa,bb", "-o", tmp_path / "new")
+    assert done.exit_code == 65 and "of another library" in done.stderr
     (tmp_path / "results.json").write_text("{}")
     done = call(models.main, "recommend", folder, tmp_path / "results.json", "-o", tmp_path / "new")
     assert done.exit_code in (65, 78) and done.stderr.count("\n") == 1

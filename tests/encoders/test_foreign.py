@@ -139,11 +139,17 @@ def test_onnx_first_token(tmp_path: Path) -> None:
     assert (found == foreign.word_vectors()[2]).all()
 
 
-def test_transformers(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_transformers(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = pytest.importorskip("sentence_transformers")
     folder = foreign.transformer_folder(tmp_path / "bert")
     capfd.readouterr()
+    asked: list[object] = []
+    monkeypatch.setattr("socket.getaddrinfo", lambda *words, **_: asked.append(words))
+    monkeypatch.setattr("socket.socket.connect", lambda *words: asked.append(words))
     model = load(f"{folder}:aa,bb")
+    assert asked == []
     texts = [text for text in TEXTS if len(text) < 1000]
     found = model.encode(texts, "aa")
     assert capfd.readouterr() == ("", "")
@@ -292,6 +298,13 @@ def test_missing_packages(
     monkeypatch.setitem(__import__("sys").modules, package, None)
     with pytest.raises(DeviceError, match=rf"pip install 'bitextfilter\[{extra}\]'"):
         load(f"{folder}:aa,bb")
+
+
+def test_devices(tmp_path: Path) -> None:
+    folder = foreign.static_folder(tmp_path / "static")
+    assert load(f"{folder}:aa,bb", "auto").encoder.device.type == "cpu"
+    with pytest.raises(DeviceError, match="--device cpu"):
+        load(f"{folder}:aa,bb", "cuda:0")
 
 
 def test_errors_are_for_users(tmp_path: Path) -> None:
