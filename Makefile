@@ -79,7 +79,7 @@ sbom: $(VENV)-audit/bin/python $(VENV)/.installed-demo
 # kenlm is built from source: without a C++ compiler, its tests are skipped.
 KENLM := $(if $(shell command -v c++),kenlm$(comma))
 $(VENV)/.installed-demo: EXTRAS :=
-$(VENV)/.installed-all: EXTRAS := [bleu,cpu,docs,fasttext,$(KENLM)language,lingua,morfessor,near,ray,report,sentences,statistics,test]
+$(VENV)/.installed-all: EXTRAS := [bleu,cpu,docs,fasttext,$(KENLM)language,lingua,morfessor,near,onnx,ray,report,sentence-transformers,sentences,static,statistics,test]
 $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing into $(VENV): some minutes the first time"
 	$(VENV)/bin/python -m pip install --quiet --editable '.$(EXTRAS)'

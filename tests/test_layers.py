@@ -52,6 +52,10 @@ OWNERS = {
     "sentencex": {"text/words.py"},
     "subword_nmt": {"text/"},
     "tomli": {"io/files.py"},
+    "tokenizers": {"text/tokenizer_file.py"},
+    "onnxruntime": {"encoders/onnx_network.py"},
+    "sentence_transformers": {"encoders/sentence_transformers_model.py"},
+    "transformers": {"encoders/sentence_transformers_model.py"},
     "torch": {
         "models/",
         "encoders/",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists
+from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     DIGITS,
     ModelName,
@@ -30,7 +31,9 @@ from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
-    from bitextfilter.scoring.score_columns import ScoreColumns, VectorColumns
+    from bitextfilter.scoring.background import BackgroundSample, InputBackground
+    from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns, VectorColumns
+    from bitextfilter.similarity.pair_classifier import Encode
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.workflows.explanations import Explainer
 
@@ -97,6 +100,7 @@ class _Settings:
     ScorerOptions,
     Scaling,
     ModelName,
+    VectorFiles,
     batch_size=12288,
 )
 @fill_lists(
@@ -105,13 +109,13 @@ class _Settings:
         name: (one.range, one.text) for name, one in TRANSLATION_MEASURES.items()
     },
 )
-def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
+def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> None:
     """Score sentence pairs: the higher, the more likely a translation.
 
-    Appends the scores to each row as the last columns: a line for each input line, in order. A
-    rejected row has empty scores.
+    Appends the scores to each row as the last columns, in order. A rejected row has empty scores.
 
-    Measures of --model. Higher is better; bitext-models show lists thresholds:
+    Measures of --model, or of --source-vectors and --target-vectors (by default cosine; not mlp).
+    Higher is better; bitext-models show lists thresholds:
 
         MEASURES
 
@@ -121,8 +125,7 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
 
     --explain appends one more column, reasons: words without which the score by the first measure
     is higher (source-words=7 red(+1.2): its logit by 1.2), a negation on one side alone, a
-    fragment, and rules of bitext-filter that the pair fails. It scores each pair as often as it has
-    words.
+    fragment, failed rules of bitext-filter. It scores each pair as often as it has words.
 
     A score depends on the pair and the model alone, not on --batch-size, --threads or the other
     rows. Memory is bounded by --batch-size. Only --neighbours input is different: it measures
@@ -134,15 +137,26 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
 
         bitext-score < pairs.tsv > scored.tsv
         bitext-score --cache scores < pairs.tsv > scored.tsv
-        bitext-score --explain < pairs.tsv | bitext-rank --column 3 > explained.tsv
+        bitext-score --explain < pairs.tsv > explained.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
+        bitext-score --source-vectors en.npy --target-vectors de.npy < pairs.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
     settings.check(run)
     scorers.check(settings.measures)
-    over_shards(run, partial(_score, settings=settings, scorers=scorers), run.output())
+    _run(run, settings, scorers, given)
+
+
+def _run(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> None:
+    """Score all rows, by given vectors if there are any."""
+    if given:
+        given.check(("explain", "cache", "column_check"))
+        work = partial(_score_given, settings=settings, given=given)
+        given.check_count(run, over_shards(run, work, run.output()))
+    else:
+        over_shards(run, partial(_score, settings=settings, scorers=scorers), run.output())
 
 
 def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions) -> None:
@@ -159,13 +173,58 @@ def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptio
     if settings.neighbours == "input" and columns.vectors is not None:
         windows = _read_twice(run, columns.vectors, rows, windows)
     explainer = _explainer(columns) if settings.explain else None
-    names = (*columns.measures, *(["reasons"] if explainer else ()))
+    _write_names(output, rows, (*columns.measures, *(["reasons"] if explainer else ())), settings)
+    for window in windows:
+        output.write(_lines(window, lambda rows: columns.score(*_sides(rows)), settings, explainer))
+
+
+def _sides(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """Return the sources and the targets of rows."""
+    return [row.source for row in rows], [row.target for row in rows]
+
+
+def _write_names(
+    output: BinaryIO, rows: RowReader, names: Sequence[str], settings: _Settings
+) -> None:
+    """Write the line above the rows, if there is one."""
     if not settings.score_only:
         output.write(rows.first_line(names))
     elif rows.header is not None and rows.starts:
         output.write("\t".join(names).encode() + b"\n")
+
+
+def _score_given(run: Run, output: BinaryIO, settings: _Settings, given: VectorFiles) -> int:
+    """Score the rows of a run by given vectors; returns the number of the last row."""
+    from bitextfilter.io.given_vectors import GivenRows
+    from bitextfilter.scoring.score_columns import GivenColumns
+
+    reader, files = run.rows(), given.open(run)
+    measures = settings.measures or ("cosine",)
+    columns = GivenColumns(files, measures, settings.neighbours, run.common.threads)
+    run.facts["similarity"] = ",".join(measures)
+    rows = GivenRows(reader, files, whole=run.shard is None)
+    windows = run.windows(rows)
+    if settings.neighbours == "input":
+        windows = _given_twice(run, columns, reader, windows)
+    _write_names(output, reader, measures, settings)
     for window in windows:
-        output.write(_lines(window, columns, settings, explainer))
+        output.write(_lines(window, lambda good: columns.score(rows.places(good)), settings))
+    return rows.last
+
+
+def _given_twice(
+    run: Run, columns: GivenColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
+) -> Iterator[list[Row | BadRow]]:
+    """As :func:`_read_twice`, with given vectors."""
+    from bitextfilter.io.given_vectors import GivenRows
+
+    def add(background: InputBackground, good: Sequence[Row]) -> None:
+        places = GivenRows(rows, columns.files).places(good)
+        background.add_given(_sides(good), [file[places] for file in columns.files])
+
+    sampled = _Sampled(None, columns.files[0].dim, add)
+    again, columns.background = _spooled(run, rows, windows, sampled)
+    return run.windows(GivenRows(again, columns.files), again=True)
 
 
 def _explainer(columns: ScoreColumns) -> Explainer:
@@ -288,39 +347,57 @@ def _read_twice(
     run: Run, columns: VectorColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
 ) -> Iterator[list[Row | BadRow]]:
     """Read all windows, make the background sample of them, and return them again."""
+    model = columns.model
+
+    def add(background: InputBackground, good: Sequence[Row]) -> None:
+        background.add(*_sides(good))
+
+    sampled = _Sampled(model.encode_side, model.encoder.dim, add)
+    again, columns.background = _spooled(run, rows, windows, sampled)
+    return run.windows(again, again=True)
+
+
+class _Sampled(NamedTuple):
+    """How the rows of a window get into a background sample."""
+
+    encode: Encode | None
+    dim: int
+    add: Callable[[InputBackground, Sequence[Row]], None]
+
+
+def _spooled(
+    run: Run, rows: RowReader, windows: Iterator[list[Row | BadRow]], sampled: _Sampled
+) -> tuple[RowReader, BackgroundSample]:
+    """Read all windows; return a reader of the same rows, and the background sample of them."""
     from bitextfilter.io.spill import Scratch
     from bitextfilter.scoring.background import InputBackground
 
     run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
     spool, source, target = (run.enter(Scratch()) for _ in range(3))
-    model = columns.model
-    background = InputBackground(model.encode_side, model.encoder.dim, (source, target))
+    background = InputBackground(sampled.encode, sampled.dim, (source, target))
     spool.write(rows.first_line())
     for window in windows:
-        good = [row for row in window if isinstance(row, Row)]
-        background.add([row.source for row in good], [row.target for row in good])
+        sampled.add(background, [row for row in window if isinstance(row, Row)])
         spool.write(b"".join(row.line + row.ending for row in window))
-    columns.background = background.sample()
     run.progress().reset(total=run.counts["rows"])
     settings = run.row_settings
     again = RowReader(spool.stream(), rows.name, settings.columns, settings.header)
-    return run.windows(again, again=True)
+    return again, background.sample()
 
 
 def _lines(
     window: list[Row | BadRow],
-    columns: ScoreColumns,
+    score: Callable[[Sequence[Row]], Scores],
     settings: _Settings,
-    explainer: Explainer | None,
+    explainer: Explainer | None = None,
 ) -> bytes:
-    """Return one line for each row of a window."""
+    """Return one line for each row of a window; *score* gives good rows ``(n, m)`` scores."""
     good = [row for row in window if isinstance(row, Row)]
-    sides = [row.source for row in good], [row.target for row in good]
-    scored = columns.score(*sides).tolist()
-    cells = iter(["\t".join(_cell(value, settings.digits) for value in row) for row in scored])
-    empty = "\t" * (len(columns.measures) - 1)
+    scores = score(good)
+    cells = iter(["\t".join(_cell(x, settings.digits) for x in row) for row in scores.tolist()])
+    empty = "\t" * (scores.shape[1] - 1)
     if explainer is not None:
-        reasons = map("; ".join, explainer(*sides))
+        reasons = map("; ".join, explainer(*_sides(good)))
         cells = map("\t".join, zip(cells, map(_one_line, reasons), strict=True))
         empty += "\t"
     lines = []

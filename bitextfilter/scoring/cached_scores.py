@@ -22,7 +22,8 @@ from bitextfilter.arrays import Scores
 from bitextfilter.errors import ModelError
 from bitextfilter.io.cache import KEY_BYTES, Cache
 from bitextfilter.models.device import arithmetic, resolve_device
-from bitextfilter.models.folders import full_model_digest
+from bitextfilter.models.folders import full_model_digest, read_config
+from bitextfilter.models.foreign import files_of
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import check_measures, distinct
 
@@ -45,6 +46,10 @@ PACKAGES = (
     "torch",
 )
 """Packages that read sentences, or compute."""
+
+
+FOREIGN_PACKAGES = ("onnxruntime", "sentence-transformers", "tokenizers", "transformers")
+"""Packages of encoders of other libraries."""
 
 
 class CachedScores:
@@ -113,6 +118,8 @@ def vector_digest(model: Model, measure: str, background: BackgroundSample | Non
     parts += [f"@{width}"] if width else []
     if len(model.processor.known) > 2:
         parts += model.languages
+    if files_of(model.folder, read_config(model.folder)) is not None:
+        parts += [[name, _version(name)] for name in FOREIGN_PACKAGES]
     if background is not None and MEASURES[measure].needs == "neighbours":
         parts.append(background.digest())
     return _digest(parts)

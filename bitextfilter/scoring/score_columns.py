@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bitextfilter.arrays import Scores
+from bitextfilter.arrays import Indices, Scores
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.given_vectors import GivenVectors
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.scoring.background import BackgroundSample
-from bitextfilter.scoring.measures import TRANSLATION_MEASURES
-from bitextfilter.scoring.model import check_measures, score_pairs
+from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
+from bitextfilter.scoring.model import check_measures, score_pairs, vector_measures
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.cached_scores import CachedScores
@@ -137,3 +140,50 @@ class ScoreColumns:
             if own := [name for name in names if name in group.names]:
                 scores |= group.score(sources, targets, own)
         return scores
+
+
+_GIVEN_ROWS = 1024
+"""Given vectors that are scored together."""
+
+
+class GivenColumns:
+    """Measures of vectors that are given for each row of the text."""
+
+    def __init__(
+        self,
+        files: Sequence[GivenVectors],
+        measures: tuple[str, ...],
+        neighbours: str | None,
+        threads: int = 1,
+    ) -> None:
+        """Take the vectors of source and target; *neighbours*: as of :class:`VectorColumns`.
+
+        Raises SettingsError for a measure that needs more than vectors.
+        """
+        self.files, self.measures, self._threads = files, measures, threads
+        self.background: BackgroundSample | None = None
+        if neighbours not in (None, "input"):
+            self.background = BackgroundSample.load(Path(str(neighbours)), files[0].dim)
+        for name in measures:
+            needs = MEASURES[name].needs if name in MEASURES else "translators"
+            if needs == "neighbours" and neighbours is None:
+                raise SettingsError(f"{name} of given vectors needs --neighbours input, or a file")
+            if needs not in ("", "neighbours"):
+                message = f"{name} needs a model, and vectors are given: {', '.join(_GIVEN)} do not"
+                raise SettingsError(message)
+
+    def score(self, places: Indices) -> Scores:
+        """Score the rows at ``n`` places by ``m`` measures: float32 ``(n, m)``."""
+
+        def part(first: int) -> Scores:
+            rows = places[first : first + _GIVEN_ROWS]
+            sides, every = [file[rows] for file in self.files], np.arange(len(rows))
+            pair = sides[0], sides[1]
+            found = vector_measures(pair, (every, every), self.measures, self.background)
+            return np.stack([found[name] for name in self.measures], axis=1)
+
+        parts = map_blocks(part, range(0, max(len(places), 1), _GIVEN_ROWS), self._threads)
+        return np.concatenate(parts)
+
+
+_GIVEN = tuple(name for name, measure in MEASURES.items() if measure.needs != "classifier")

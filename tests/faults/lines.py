@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import toys
 import translators
 from click.testing import CliRunner
@@ -69,6 +70,7 @@ passes = 1
 REJECTS = "--on-error reject --rejects out.rejects.gz --manifest out.json"
 MODEL = "--model @/model --threads 1"
 TEXTS = "@/text.aa @/text.bb"
+GIVEN = "--source-vectors @/text.aa.npy --target-vectors @/text.bb.npy --threads 1"
 RULES = "--rule default --without language"
 TRAIN = "--languages aa,bb --development @/dev.tsv --pairs @/train.tsv --threads 1 -o out.model"
 WRITE = "--max-length 9 --threads 1 -o out.tsv"
@@ -116,6 +118,9 @@ LINES = {
     "align resumed": f"bitext-align {MODEL} {TEXTS} -o out.tsv --resume kept --batch-size 40",
     "align with an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index-save out.index",
     "align by an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index ivf --resume kept",
+    "align by given vectors": f"bitext-align {GIVEN} {TEXTS} -o out.tsv --resume kept",
+    "score given vectors": f"bitext-score {GIVEN} -i @/rows.tsv -o out.tsv --resume kept"
+    " --shard-rows 50",
     "align documents": f"bitext-align-documents {MODEL} {TEXTS} -o out.tsv",
     "segment": "bitext-segment learn --kind bpe --merges 30 @/text.aa -o out.bpe",
     "segment a text": "bitext-segment apply --segmenter @/model -i @/text.aa -o out.aa",
@@ -220,6 +225,7 @@ def inputs() -> Path:
     for side in "ab":
         vectors = "".join(f"{side}{n} {n % 7} {n % 5} 1\n" for n in range(50))
         (folder / f"{2 * side}.vec").write_text(f"50 3\n{vectors}")
+        np.save(folder / f"text.{2 * side}.npy", np.random.default_rng(1).random((150, 8)))
     _make_sample(folder)
     (folder / "encoder.json").write_text(json.dumps(TINY))
     (folder / "autoencoder.json").write_text(json.dumps(TINY_AUTOENCODER))

@@ -321,4 +321,20 @@ MUTATIONS = (
         "some *= (weight /",
         JOINING,
     ),
+    Mutation(
+        "groups of given vectors: the mean of unit vectors",
+        "longer vectors weigh more",
+        "mining/documents.py",
+        "group_sums(unit_rows(rows), settings.largest)",
+        "group_sums(rows, settings.largest)",
+        "tests/mining/test_documents.py",
+    ),
+    Mutation(
+        "mean of a static model's vectors",
+        "their sum",
+        "encoders/static.py",
+        'mode="mean"',
+        'mode="sum"',
+        "tests/encoders/test_foreign.py",
+    ),
 )

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -290,7 +290,9 @@ class Run:
             self.warn(reader.doubt)
         return reader
 
-    def windows(self, rows: RowReader, again: bool = False) -> Iterator[list[Row | BadRow]]:
+    def windows(
+        self, rows: Iterable[Row | BadRow], again: bool = False
+    ) -> Iterator[list[Row | BadRow]]:
         """Yield windows of --batch-size rows, counted, with stdout flushed after each.
 
         A bad row stops the run (InputError); with --on-error reject it is written to the rejects

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
 from socket import gethostname
 from types import MappingProxyType
@@ -22,11 +21,13 @@ from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.commands.frame.options import Common, RowSettings
 from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
+from bitextfilter.io.digests import file_digest
 from bitextfilter.io.shards import Shard, cut, nth_part
 from bitextfilter.io.work_folder import Fact, WorkFolder, kept_folder, passing_folder
 
 if TYPE_CHECKING:
     from bitextfilter.distributed.engine import Engine
+    from bitextfilter.mining.search import MapTasks
     from bitextfilter.scoring.model import Model
 
 
@@ -133,7 +134,7 @@ def _identity(option: str, value: object) -> str:
     if not isinstance(value, str):
         return str(value)
     if (path := Path(value)).is_file():
-        return blake2b(path.read_bytes(), digest_size=6).hexdigest()
+        return file_digest(path)[:12]
     if (path / CONFIG).is_file():
         return model_digest(path)
     parts = value.split(",")
@@ -269,3 +270,31 @@ class WorkerSetup:
 def load_model_once(name: str, device: str, threads: int) -> Model:
     """Load a model once a process; a function of its own, so that workers find it by its name."""
     return load_model(name, device, threads)
+
+
+@dataclass(frozen=True)
+class _InPlace:
+    """Preparation of a worker in another process: it goes to the folder of the run first."""
+
+    prepare: Callable[[], Callable[[Any], Any]]
+    setup: WorkerSetup
+    folder: Path
+
+    def __call__(self) -> Callable[[Any], Any]:
+        self.setup.apply(self.folder)
+        return self.prepare()
+
+
+def tasks_in(run: Run, folder: Path) -> tuple[MapTasks, Common]:
+    """Start the engine; return how it runs tasks with files in *folder*, and its workers' options.
+
+    Raises DeviceError and UsageError as :func:`engine_of`.
+    """
+    common, engine = engine_of(run)
+    if run.scaling.engine != "ray":
+        return engine.map, common
+
+    def map_there(prepare: Callable[[], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
+        return engine.map(_InPlace(prepare, WorkerSetup.of_this_process(), folder), tasks)
+
+    return map_there, common
