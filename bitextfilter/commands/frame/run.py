@@ -268,7 +268,7 @@ class Run:
         *columns* and *file* override the options.
         """
         if file is not None:
-            self.row_settings = replace(self.row_settings, input=file)
+            self.row_settings = replace(self.row_settings, input=file, row_files=())
         settings = self.row_settings
         columns = columns or settings.columns
         if not settings.header and any(isinstance(c.where, str) for c in columns.wanted()):
