@@ -4,6 +4,7 @@
 # make install   the environment that developers work in
 # make lint      style, types and the links of the documentation alone
 # make docs      the documentation as a site, in site/
+# make man       a manual page of every command, in build/man/man1/
 # make torture   attacks on every command for HOURS hours, JOBS at once; counts add up in torture.json
 # make oldest    all tests with the oldest versions of packages that setup.cfg allows
 # make newest    all tests with the newest versions of packages, in a fresh environment
@@ -30,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Modules are compiled when they are first imported: most of PyTorch's never are.
 export PIP_NO_COMPILE := 1
 
-.PHONY: demo install test tests lint docs bench torture oldest newest pythons dist image audit sbom
+.PHONY: demo install test tests lint docs man bench torture oldest newest pythons dist image audit sbom
 
 demo: $(VENV)/.installed-demo
 	$(VENV)/bin/bitext-score -i examples/pairs.en-de.tsv
@@ -53,6 +54,9 @@ lint: install
 
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
+
+man: install
+	$(VENV)/bin/bitext --manual build/man
 
 bench: install
 	$(VENV)/bin/python benchmarks/help.py

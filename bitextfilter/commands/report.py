@@ -21,7 +21,8 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import DeviceError, InputError, OutputError, SettingsError
+from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.io.files import make_folder
 from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
 
 if TYPE_CHECKING:
@@ -321,10 +322,7 @@ def _write_plots(run: Run, report: Report, folder: Path) -> None:
     """Write every figure, in every format."""
     from bitextfilter.reports.plots import FORMATS, plotted
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {error.strerror or error}") from error
+    make_folder(folder)
     for chart in report.charts:
         for form in FORMATS:
             run.output(str(folder / f"{chart.name}.{form}")).write(plotted(chart, form))
