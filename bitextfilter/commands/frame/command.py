@@ -76,6 +76,7 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import (
+    ERROR,
     EXIT_HELP,
     Guard,
     StdoutPipe,
@@ -167,7 +168,7 @@ class _Framed(click.Command):
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else self.name
             message = error.format_message().rstrip(".")
-            tell(f"{path}: {' '.join(message.split())} (see {path} --help)")
+            tell(f"{' '.join(message.split())} (see {path} --help)", f"{path}:", ERROR)
             code = 2
         except (click.Abort, KeyboardInterrupt):
             code = 130

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.frame.exits import open_stdin, tell
+from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin, tell
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import open_input, open_output
@@ -112,8 +112,8 @@ class Messages:
             parts.append(f"after {minutes:.0f} min")
         return ", ".join(parts)
 
-    def note(self, message: str) -> None:
-        """Write a message; ignore a closed or full stderr."""
+    def note(self, message: str, colour: str = "") -> None:
+        """Write a message; ignore a closed or full stderr. A *colour* is that of its label."""
         self.notes.append(message)
         self._spoken = time.monotonic()
         if self._quiet:
@@ -121,7 +121,7 @@ class Messages:
         with suppress(OSError):
             if self._bar is not None:
                 self._bar.clear()
-        tell(f"{self._command}: {message}")
+        tell(message, f"{self._command}:", colour)
 
     def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
         """Return the progress, to be moved on; a new *unit* (at first rows) begins another."""
@@ -223,7 +223,7 @@ class Run:
                 parts.append(f"{speed:.0f} rows/s")
             if "model" in self.facts:
                 parts.append(f"model {self.facts['model']} {self.facts['digest']}")
-            self.note(", ".join(parts))
+            self.messages.note(", ".join(parts), SUMMARY)
 
     @property
     def command_line(self) -> str:
@@ -268,7 +268,7 @@ class Run:
         *columns* and *file* override the options.
         """
         if file is not None:
-            self.row_settings = replace(self.row_settings, input=file)
+            self.row_settings = replace(self.row_settings, input=file, row_files=())
         settings = self.row_settings
         columns = columns or settings.columns
         if not settings.header and any(isinstance(c.where, str) for c in columns.wanted()):
@@ -451,7 +451,7 @@ class Run:
 
     def warn(self, message: str) -> None:
         """Write a warning to stderr, unless -q."""
-        self.note(f"warning: {message}")
+        self.messages.note(f"warning: {message}", WARNING)
 
 
 def _remedy(row: BadRow, inputs: Sequence[str], command: str) -> str:
