@@ -33,6 +33,7 @@ COMMANDS = {
     "bitext-report": "show a scored corpus on one page",
     "bitext-score": "score sentence pairs",
     "bitext-segment": "learn and apply subwords",
+    "bitext-split": "divide rows into training, development and test set",
     "bitext-train-classifier": "train a classifier of pairs on top of an encoder",
     "bitext-train-embeddings": "train word vectors of two languages in one space",
     "bitext-train-encoder": "train a sentence encoder on sentence pairs",
