@@ -202,7 +202,7 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
 
     Rows that occur in the files of --against are dropped first. --by and --match say which texts
     must be equal. The keys of these files stay in memory, beside --memory: some 60 bytes a
-    different row (by either, 120), and 16 a different n-gram for --overlap.
+    different row (by either, 120), and 12 a different n-gram for --overlap.
 
     Keys have 128 bits: two of 100 million texts have the same key with a probability of 10^-23.
     Near duplicates are found by MinHash with a probability of 99 % or more; each is checked by

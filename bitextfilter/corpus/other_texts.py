@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from bitextfilter.arrays import Floats, Integers, Keys
 from bitextfilter.corpus.duplicate_keys import NGRAM, DedupSettings, normaliser
@@ -25,6 +26,9 @@ from bitextfilter.text.words import numbered
 _BASE = 0x9E3779B97F4A7C15
 """Odd, and 5 modulo 8, so that its powers repeat as late as possible modulo 2⁶⁴."""
 
+_Numbers = npt.NDArray[np.uint32]
+"""Numbers of rows, below 2³²."""
+
 _MOST_WORDS = 1 << 17
 """Words whose hashes are kept: some 15 MB."""
 
@@ -38,7 +42,7 @@ class OtherTexts:
     """Rows of other files by number, from 1 over all files.
 
     ``match``, ``by`` and ``ignore`` of the settings say which texts are the same. Memory: some 60
-    bytes a distinct key (two keys a row by either), and 16 bytes a distinct n-gram, four times that
+    bytes a distinct key (two keys a row by either), and 12 bytes a distinct n-gram, four times that
     while they are read.
     """
 
@@ -137,16 +141,16 @@ class Ngrams:
     def __init__(self, n: int) -> None:
         self._n = n
         self._powers = [pow(_BASE, power, 1 << 64) for power in range(n)]
-        self._hashes, self._numbers = np.zeros(0, np.uint64), np.zeros(0, np.int64)
-        self._waiting: list[tuple[Keys, Integers]] = []
+        self._hashes, self._numbers = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
+        self._waiting: list[tuple[Keys, _Numbers]] = []
         self._words = _WordHashes()
 
     def add(self, texts: Sequence[str], numbers: Integers) -> None:
         """Add the n-grams of *texts*, which have ascending *numbers*."""
         ngrams = self._of(texts)
-        numbers = np.repeat(numbers, ngrams.lengths)
+        each = np.repeat(numbers.astype(np.uint32), ngrams.lengths)
         some = ngrams.flat != 0  # of a text with words
-        self._waiting.append(_first_of_each(ngrams.flat[some], numbers[some]))
+        self._waiting.append(_first_of_each(ngrams.flat[some], each[some]))
         if sum(len(hashes) for hashes, _ in self._waiting) > len(self._hashes):
             self._settle()
 
@@ -155,18 +159,23 @@ class Ngrams:
         self._settle()
         ngrams = self._of(texts)
         hashes, where = np.unique(ngrams.flat, return_inverse=True)
-        places = np.searchsorted(self._hashes, hashes)
-        known = np.append(self._hashes, np.uint64(0))[places] == hashes
-        numbers = np.where(known, np.append(self._numbers, 0)[places], _NONE)[where]
+        known, numbers = np.zeros(len(hashes), bool), np.full(len(hashes), _NONE)
+        if len(self._hashes):
+            places = np.searchsorted(self._hashes[:-1], hashes)
+            known = self._hashes[places] == hashes
+            numbers[known] = self._numbers[places[known]]
+        numbers = numbers[where]
         shares = np.add.reduceat(known[where].astype(np.int64), ngrams.starts) / ngrams.lengths
         return shares, np.minimum.reduceat(numbers, ngrams.starts)
 
     def _settle(self) -> None:
-        """Merge what waits."""
+        """Merge what waits; of the parts, no copies are kept meanwhile."""
         if self._waiting:
-            parts = zip((self._hashes, self._numbers), *self._waiting, strict=True)
-            self._hashes, self._numbers = _first_of_each(*map(np.concatenate, parts))
+            hashes, numbers = zip((self._hashes, self._numbers), *self._waiting, strict=True)
             self._waiting = []
+            self._hashes, self._numbers = np.concatenate(hashes), np.concatenate(numbers)
+            del hashes, numbers
+            self._hashes, self._numbers = _first_of_each(self._hashes, self._numbers)
 
     def _of(self, texts: Sequence[str]) -> Ragged:
         """Return the hashes of the n-grams of each text; a single 0 for one without words."""
@@ -185,7 +194,7 @@ class Ngrams:
         return Ragged(hashes[within < np.repeat(ngrams, lengths)], ngrams)
 
 
-def _first_of_each(hashes: Keys, numbers: Integers) -> tuple[Keys, Integers]:
+def _first_of_each(hashes: Keys, numbers: _Numbers) -> tuple[Keys, _Numbers]:
     """Return the distinct hashes, sorted, each with its first number."""
     found, first = np.unique(hashes, return_index=True)
     return found, numbers[first]
