@@ -145,7 +145,7 @@ def main(run: Run, settings: _Settings) -> None:
 
     Parts of N rows take the groups with the least hashes that fit. For these, and where rows have
     several keys (by either; --group beside a side), all rows wait in a temporary file (in TMPDIR)
-    as large as the input, with some 150 bytes a row in memory. Then a group with more rows than a
+    as large as the input, with some 200 bytes a row in memory. Then a group with more rows than a
     part of a share shall have goes to the rest.
 
     All files appear, or none. The summary counts the rows of each.
