@@ -19,6 +19,7 @@ COMMANDS = {
     "bitext": "list the commands",
     "bitext-align": "mine pairs from two files",
     "bitext-align-documents": "link the sentences of documents and their translations",
+    "bitext-align-words": "link the words of each pair that translate each other",
     "bitext-convert": "turn pairs from one format into another",
     "bitext-dedup": "keep one of the pairs that are duplicates",
     "bitext-embed": "turn sentences into vectors",

@@ -120,6 +120,8 @@ LINES = {
     "align with an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index-save out.index",
     "align by an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index ivf --resume kept",
     "align documents": f"bitext-align-documents {MODEL} {TEXTS} -o out.tsv",
+    "align words": "bitext-align-words -i @/bad.tsv -o out.tsv --save out.lexicon.gz --unaligned"
+    f" {REJECTS}",
     "segment": "bitext-segment learn --kind bpe --merges 30 @/text.aa -o out.bpe",
     "segment a text": "bitext-segment apply --segmenter @/model -i @/text.aa -o out.aa",
     "language model": "bitext-train-language-model --set order=2 -i @/text.aa -o out.arpa.gz",
