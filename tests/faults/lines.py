@@ -99,6 +99,11 @@ LINES = {
     " --keep best --column 3 --groups out.groups --rejects out.rejects",
     "dedup near": "bitext-dedup @/rows.tsv @/rows.tsv.gz -o out.tsv --match near --by source"
     " --memory 1M",
+    "dedup against": "bitext-dedup @/scored.tsv -o out.tsv --against @/few.tsv --by either"
+    " --against-target @/dev.bb --overlap 0.5 --ngram 3 --memory 1M --rejects out.rejects",
+    "split": "bitext-split --part out.a=30% --part out.b=9 --rest out.c -i @/rows.tsv -o {}.tsv",
+    "split at once": "bitext-split --part out.a=30% --by target @/bad.tsv @/rows.tsv.gz"
+    f" --rest out.b -o {{}}.gz {REJECTS}",
     "report": "bitext-report -i @/scored.tsv --column 3 --reasons 2 -o out.html"
     " --manifest out.json",
     "sample to judge": "bitext-judge sample -i @/scored.tsv --column 3 --cut 0.4 --count 40"
@@ -122,6 +127,8 @@ LINES = {
     "score given vectors": f"bitext-score {GIVEN} -i @/rows.tsv -o out.tsv --resume kept"
     " --shard-rows 50",
     "align documents": f"bitext-align-documents {MODEL} {TEXTS} -o out.tsv",
+    "align words": "bitext-align-words -i @/bad.tsv -o out.tsv --save out.lexicon.gz --unaligned"
+    f" {REJECTS}",
     "segment": "bitext-segment learn --kind bpe --merges 30 @/text.aa -o out.bpe",
     "segment a text": "bitext-segment apply --segmenter @/model -i @/text.aa -o out.aa",
     "language model": "bitext-train-language-model --set order=2 -i @/text.aa -o out.arpa.gz",
