@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -22,14 +22,16 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.scorer_command import ScorerCommand
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import BadRow, Row, RowReader
+from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
+    from bitextfilter.io.cache import Cache
     from bitextfilter.scoring.score_columns import ScoreColumns, VectorColumns
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.workflows.explanations import Explainer
@@ -69,9 +71,9 @@ class _Settings:
         """The measures; none for the default of the model."""
         return tuple(self.similarity.split(",")) if self.similarity is not None else ()
 
-    def check(self, run: Run) -> None:
+    def check(self, run: Run, program: ScorerCommand) -> None:
         """Raise UsageError for options that contradict each other."""
-        known = (*MEASURES, *TRANSLATION_MEASURES)
+        known = program.measures((*MEASURES, *TRANSLATION_MEASURES))
         for name in self.measures:
             if name not in known:
                 raise click.UsageError(f"similarity {name!r} is none of {', '.join(known)}")
@@ -83,6 +85,8 @@ class _Settings:
             raise click.UsageError(f"--neighbours is for --similarity {', '.join(some)} or {last}")
         if self.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
             raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
+        if self.neighbours == "input" and program.scorer_command is not None:
+            raise click.UsageError("--neighbours input goes without --scorer-command")
         if self.cache is not None and run.scaling.engine == "ray":
             raise click.UsageError("--cache is for one machine: it does not go with --engine ray")
         files = run.row_settings
@@ -95,6 +99,7 @@ class _Settings:
     _Settings,
     row_options("pairs files"),
     ScorerOptions,
+    ScorerCommand,
     Scaling,
     ModelName,
     batch_size=12288,
@@ -105,7 +110,7 @@ class _Settings:
         name: (one.range, one.text) for name, one in TRANSLATION_MEASURES.items()
     },
 )
-def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
+def main(run: Run, settings: _Settings, scorers: ScorerOptions, program: ScorerCommand) -> None:
     """Score sentence pairs: the higher, the more likely a translation.
 
     Appends the scores to each row as the last columns: a line for each input line, in order. A
@@ -118,6 +123,15 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     Measures of --translator and --language-models (natural logarithms):
 
         TRANSLATION_MEASURES
+
+    --scorer-command names a program that scores, too: COMETKiwi, MetricX, a language model behind a
+    script. It is started in a shell, reads source<TAB>target, a line a row, in which line breaks
+    of other kinds are spaces, and prints a finite number a line, higher is better, in the same
+    order: at once, or late and many together. Its column is called --scorer-name, and is the last
+    unless --similarity has the name elsewhere; without other measures no model is loaded. Rows are
+    read ahead of its answers, and wait in a temporary file (in TMPDIR) if they are many. An answer
+    that is no number makes the row bad; a program that fails, answers too few or too many lines,
+    or is idle for --scorer-timeout, ends the run with 69 and the first row without an answer.
 
     --explain appends one more column, reasons: words without which the score by the first measure
     is higher (source-words=7 red(+1.2): its logit by 1.2), a negation on one side alone, a
@@ -138,34 +152,62 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
+        bitext-score --scorer-command 'python comet.py' --scorer-name comet --cache scores < pairs.tsv
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
-    settings.check(run)
+    program.check()
+    settings.check(run, program)
     scorers.check(settings.measures)
-    over_shards(run, partial(_score, settings=settings, scorers=scorers), run.output())
+    work = partial(_score, settings=settings, scorers=scorers, program=program)
+    over_shards(run, work, run.output())
 
 
-def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions) -> None:
+def _score(
+    run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions, program: ScorerCommand
+) -> None:
     """Score the rows of a run."""
-    rows = run.rows()
-    windows = run.windows(rows)
-    encoded = not settings.measures or set(settings.measures) & set(MEASURES)
+    rows, by_program = run.rows(), program.scorer_command is not None
+    names = program.measures(settings.measures)
+    size = run.common.batch_size
+    windows = row_windows(rows, size) if by_program else run.windows(rows)
+    encoded = not names or set(names) & set(MEASURES)
     if run.shard is None and encoded and run.languages_open:
         windows, first = _first_rows(windows)
         _tell_languages(run, first)
-    columns, processor = _columns(run, settings, scorers)
+    cache = _cache(run, settings)
+    columns, processor = _columns(run, names, settings, scorers, cache)
     if settings.column_check and rows.starts and processor is not None:
         windows = _with_column_check(run, processor, windows)
     if settings.neighbours == "input" and columns.vectors is not None:
         windows = _read_twice(run, columns.vectors, rows, windows)
     explainer = _explainer(columns) if settings.explain else None
-    names = (*columns.measures, *(["reasons"] if explainer else ()))
+    _write_head(output, rows, (*columns.measures, *(["reasons"] if explainer else ())), settings)
+    if not by_program:
+        for window in windows:
+            output.write(_lines(window, columns.score, settings, explainer))
+        return
+    for window, found in program.scored(run, rows, windows, cache):
+        score = partial(columns.score, known={program.scorer_name: found})
+        output.write(_lines(window, score, settings, explainer))
+
+
+def _cache(run: Run, settings: _Settings) -> Cache | None:
+    """Open the cache, if there is one."""
+    if settings.cache is None:
+        return None
+    from bitextfilter.io.cache import Cache
+
+    return run.enter(Cache(settings.cache))
+
+
+def _write_head(
+    output: BinaryIO, rows: RowReader, names: Sequence[str], settings: _Settings
+) -> None:
+    """Write the BOM and the header, if there are any."""
     if not settings.score_only:
         output.write(rows.first_line(names))
     elif rows.header is not None and rows.starts:
         output.write("\t".join(names).encode() + b"\n")
-    for window in windows:
-        output.write(_lines(window, columns, settings, explainer))
 
 
 def _explainer(columns: ScoreColumns) -> Explainer:
@@ -183,9 +225,14 @@ def _explainer(columns: ScoreColumns) -> Explainer:
 
 
 def _columns(
-    run: Run, settings: _Settings, options: ScorerOptions
+    run: Run,
+    names: tuple[str, ...],
+    settings: _Settings,
+    options: ScorerOptions,
+    cache: Cache | None,
 ) -> tuple[ScoreColumns, TextProcessor | None]:
     """Load the models of the measures; also return a text processor of the columns' languages."""
+    from bitextfilter.scoring.cached_scores import CachedScores
     from bitextfilter.scoring.score_columns import (
         ColumnGroup,
         ModelScorerColumns,
@@ -193,17 +240,11 @@ def _columns(
         VectorColumns,
     )
 
-    cached = None
-    if settings.cache is not None:
-        from bitextfilter.io.cache import Cache
-        from bitextfilter.scoring.cached_scores import CachedScores
-
-        cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
-    of_vectors = tuple(name for name in settings.measures if name in MEASURES)
-    of_translation = tuple(name for name in settings.measures if name in TRANSLATION_MEASURES)
+    of_vectors = tuple(name for name in names if name in MEASURES)
+    of_translation = tuple(name for name in names if name in TRANSLATION_MEASURES)
     groups: list[ColumnGroup] = []
     processor = None
-    if of_vectors or not of_translation:
+    if of_vectors or not names:
         model = run.model()
         of_vectors = of_vectors or (model.default_measure,)
         groups.append(VectorColumns(model, of_vectors, settings.neighbours))
@@ -213,7 +254,8 @@ def _columns(
         loaded = load_scorers(run, options, of_translation, languages)
         groups.append(ModelScorerColumns(loaded.scorers, of_translation))
         processor = processor or loaded.processor
-    columns = ScoreColumns(settings.measures or of_vectors, groups, run.counts, cached)
+    cached = CachedScores(cache, run.counts) if cache is not None and groups else None
+    columns = ScoreColumns(names or of_vectors, groups, run.counts, cached)
     run.facts["similarity"] = ",".join(columns.measures)
     return columns, processor
 
@@ -309,16 +351,18 @@ def _read_twice(
 
 def _lines(
     window: list[Row | BadRow],
-    columns: ScoreColumns,
+    score: Callable[[Sequence[str], Sequence[str]], Scores],
     settings: _Settings,
     explainer: Explainer | None,
 ) -> bytes:
     """Return one line for each row of a window."""
     good = [row for row in window if isinstance(row, Row)]
     sides = [row.source for row in good], [row.target for row in good]
-    scored = columns.score(*sides).tolist()
-    cells = iter(["\t".join(_cell(value, settings.digits) for value in row) for row in scored])
-    empty = "\t" * (len(columns.measures) - 1)
+    scored = score(*sides)
+    empty = "\t" * (scored.shape[1] - 1)
+    cells = iter(
+        ["\t".join(_cell(value, settings.digits) for value in row) for row in scored.tolist()]
+    )
     if explainer is not None:
         reasons = map("; ".join, explainer(*sides))
         cells = map("\t".join, zip(cells, map(_one_line, reasons), strict=True))

@@ -298,13 +298,17 @@ class Run:
         """
         for window in row_windows(rows, self.common.batch_size):
             if not again:
-                for row in window:
-                    if isinstance(row, BadRow):
-                        self.reject(row)
-                self.counts["rows"] += len(window)
-                self.check_bad()  # before the window costs time; advance checks the faults found
+                self.admit(window)
             yield window
             self.advance(len(window))
+
+    def admit(self, window: list[Row | BadRow]) -> None:
+        """Count the rows of a window, and reject the bad ones."""
+        for row in window:
+            if isinstance(row, BadRow):
+                self.reject(row)
+        self.counts["rows"] += len(window)
+        self.check_bad()  # before the window costs time; advance checks the faults found
 
     def good_windows(
         self,
