@@ -124,19 +124,12 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions, program: ScorerC
 
         TRANSLATION_MEASURES
 
-    --scorer-command names a program that scores, too: COMETKiwi, MetricX, a language model behind a
-    script. It is started in a shell, reads source<TAB>target, a line a row, in which line breaks
-    of other kinds are spaces, and prints a finite number a line, higher is better, in the same
-    order: at once, or late and many together. Its column is called --scorer-name, and is the last
-    unless --similarity has the name elsewhere; without other measures no model is loaded. Rows are
-    read ahead of its answers, and wait in a temporary file (in TMPDIR) if they are many. An answer
-    that is no number makes the row bad; a program that fails, answers too few or too many lines,
-    or is idle for --scorer-timeout, ends the run with 69 and the first row without an answer.
+    --scorer-command scores by any program, which reads source<TAB>target lines and prints a number
+    for each, at once or later. Rows are read ahead of it, and wait (in TMPDIR) if they are many.
 
     --explain appends one more column, reasons: words without which the score by the first measure
     is higher (source-words=7 red(+1.2): its logit by 1.2), a negation on one side alone, a
-    fragment, and rules of bitext-filter that the pair fails. It scores each pair as often as it has
-    words.
+    fragment, and rules of bitext-filter that the pair fails. It scores a pair once for each word.
 
     A score depends on the pair and the model alone, not on --batch-size, --threads or the other
     rows. Memory is bounded by --batch-size. Only --neighbours input is different: it measures
@@ -147,13 +140,11 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions, program: ScorerC
     Example:
 
         bitext-score < pairs.tsv > scored.tsv
-        bitext-score --cache scores < pairs.tsv > scored.tsv
         bitext-score --explain < pairs.tsv | bitext-rank --column 3 > explained.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
-        bitext-score --scorer-command 'python comet.py' --scorer-name comet --cache scores < pairs.tsv
-        bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
+        bitext-score --scorer-command 'python qe.py' --scorer-name qe --cache scores < pairs.tsv
     """
     program.check()
     settings.check(run, program)

@@ -23,6 +23,7 @@ HEAVY = {
     "safetensors",
     "scipy",
     "sentencepiece",
+    "sklearn",
     "subword_nmt",
     "torch",
     "tqdm",

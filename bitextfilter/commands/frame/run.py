@@ -290,13 +290,18 @@ class Run:
             self.warn(reader.doubt)
         return reader
 
-    def windows(self, rows: RowReader, again: bool = False) -> Iterator[list[Row | BadRow]]:
+    def windows(
+        self, rows: RowReader, again: bool = False, fault: Fault | None = None
+    ) -> Iterator[list[Row | BadRow]]:
         """Yield windows of --batch-size rows, counted, with stdout flushed after each.
 
-        A bad row stops the run (InputError); with --on-error reject it is written to the rejects
-        file and keeps its place in the window. Rows read *again* are neither counted nor rejected.
+        A row with a *fault* is bad, too. A bad row stops the run (InputError); with --on-error
+        reject it is written to the rejects file and keeps its place in the window. Rows read
+        *again* are neither counted nor rejected.
         """
         for window in row_windows(rows, self.common.batch_size):
+            if fault is not None:
+                window = [_judged(row, fault, rows) for row in window]
             if not again:
                 self.admit(window)
             yield window
@@ -454,6 +459,12 @@ class Run:
     def warn(self, message: str) -> None:
         """Write a warning to stderr, unless -q."""
         self.note(f"warning: {message}")
+
+
+def _judged(row: Row | BadRow, fault: Fault, rows: RowReader) -> Row | BadRow:
+    """Return a row with a fault as a bad one."""
+    found = fault(row) if isinstance(row, Row) else None
+    return rows.parser.refused(row, *found) if isinstance(row, Row) and found else row
 
 
 def _remedy(row: BadRow, inputs: Sequence[str], command: str) -> str:
