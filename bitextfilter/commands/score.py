@@ -113,8 +113,7 @@ class _Settings:
 def main(run: Run, settings: _Settings, scorers: ScorerOptions, program: ScorerCommand) -> None:
     """Score sentence pairs: the higher, the more likely a translation.
 
-    Appends the scores to each row as the last columns: a line for each input line, in order. A
-    rejected row has empty scores.
+    Appends the scores to each row, empty for a rejected one: a line for each line, in order.
 
     Measures of --model. Higher is better; bitext-models show lists thresholds:
 

@@ -86,7 +86,7 @@ LINES = {
     "score by a program": "bitext-score --scorer-command @/judge --scorer-processes 2 --cache cache"
     f" -i @/bad.tsv -o out.tsv.gz {REJECTS}",
     "combine": f"bitext-combine @/combiner.json -i @/scored.tsv -o out.tsv.xz {REJECTS}",
-    "combiner": "bitext-train-combiner --labels 1 --higher 4 -i @/judged.tsv --bootstrap 9"
+    "combiner": "bitext-train-combiner --labels 1 --column 4 -i @/judged.tsv --bootstrap 9"
     " -o out.json",
     "filter": f"bitext-filter {RULES} --threads 1 -i @/bad.tsv -o out.tsv.zst --explain {REJECTS}",
     "filter resumed": f"bitext-filter {RULES} --threads 2 @/rows.tsv @/rows.tsv.gz"
