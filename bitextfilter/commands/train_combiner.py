@@ -12,11 +12,12 @@ from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import as_column, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import TrainingOptions, training_settings
 from bitextfilter.io.rows import Row
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.result import Bootstrap
-    from bitextfilter.training.combiner import CombinerSettings
+    from bitextfilter.training.combiner import DirectedColumns
     from bitextfilter.workflows.combiner_training import GradedScores
 
 _KINDS = ("logistic", "monotone")
@@ -88,10 +89,11 @@ class _Settings:
     "bitext-train-combiner",
     _Settings,
     bootstrap_options(),
+    training_settings("training.combiner.CombinerSettings", seed=""),
     row_options("input header errors files"),
     uses="",
 )
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap, training: TrainingOptions) -> None:
     """Learn to make one score, 0 to 1, of several, from labelled rows.
 
     Rows come from bitext-score, bitext-filter or any other tool: columns of scores, and one of
@@ -116,24 +118,28 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         bitext-train-combiner --header --labels label --higher mlp --higher qe -o c.json < rows.tsv
         bitext-train-combiner --labels 3 --column 4 --lower 5 --kind monotone -o c.json rows.tsv
     """
+    from bitextfilter.settings import from_mapping
+    from bitextfilter.training.combiner import CombinerSettings
     from bitextfilter.workflows.combiner_training import TrainedCombiner
 
     settings.check()
+    kind = {} if settings.kind is None else {"kind": settings.kind}
+    chosen = from_mapping(CombinerSettings, {**training.values(), **kind})
     target, output = run.output(settings.target), run.output("-")
-    rows, chosen = _read(run, settings)
-    trained = TrainedCombiner(rows, chosen, bootstrap)
+    rows, columns = _read(run, settings)
+    trained = TrainedCombiner(rows, columns, chosen, bootstrap)
     run.counts["good"] = int((rows.grades >= 0.5).sum())
-    run.facts.update(kind=settings.kind, seed=bootstrap.seed)
+    run.facts.update(kind=chosen.kind, seed=bootstrap.seed)
     target.write(trained.combiner.to_json())
     output.write(trained.result().text(settings.as_json))
 
 
-def _read(run: Run, settings: _Settings) -> tuple[GradedScores, CombinerSettings]:
+def _read(run: Run, settings: _Settings) -> tuple[GradedScores, DirectedColumns]:
     """Read the labelled rows; the columns are called as the header has them."""
     import numpy as np
 
     from bitextfilter.io.number_columns import NumberColumns
-    from bitextfilter.training.combiner import CombinerSettings
+    from bitextfilter.training.combiner import DirectedColumns
     from bitextfilter.workflows.combiner_training import GradedScores, Grader
 
     columns = NumberColumns(numbers=settings.names, label=settings.labels)
@@ -153,4 +159,4 @@ def _read(run: Run, settings: _Settings) -> tuple[GradedScores, CombinerSettings
         grades += [grader.grade(row.texts[0]) for row in good]
     read = GradedScores(np.concatenate(parts), np.array(grades))
     read.check(names, ", ".join(run.row_settings.names))
-    return read, CombinerSettings(settings.kind, names, settings.directions)
+    return read, DirectedColumns(names, settings.directions)

@@ -1,8 +1,8 @@
 """Training of a combiner of scores, by scikit-learn.
 
-``logistic`` is logistic regression with a ridge (``C = 1`` on standardised scores; Pedregosa et al.
-2011). ``monotone`` is gradient boosting of trees of four leaves on histograms (Ke et al. 2017),
-with constraints on the direction of each score. A grade between 0 and 1 counts as that part of a
+``logistic`` is logistic regression with a ridge (scikit-learn: Pedregosa et al. 2011).
+``monotone`` is gradient boosting of small trees on histograms (Ke et al. 2017), with constraints on
+the direction of each score. A grade between 0 and 1 counts as that part of a
 good row and the rest of a bad one.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Indices
 from bitextfilter.errors import DeviceError, SettingsError
+from bitextfilter.settings import Settings, group_rows, setting
 from bitextfilter.similarity.score_combiner import (
     CombinedColumn,
     Combiner,
@@ -31,15 +32,6 @@ KINDS = ("logistic", "monotone")
 FOLDS = 5
 """Of cross-validation."""
 
-_TREES = {
-    "max_iter": 100,
-    "learning_rate": 0.05,
-    "max_leaf_nodes": 4,
-    "min_samples_leaf": 10,
-    "l2_regularization": 1.0,
-    "early_stopping": False,
-    "random_state": 1,
-}
 _HUGE = float(np.finfo(np.float64).max)
 """In place of the infinite threshold of a split between rows with and without a score."""
 
@@ -48,33 +40,64 @@ _TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class CombinerSettings:
-    """The kind of the combiner, and its columns."""
+class CombinerSettings(Settings):
+    """Settings of the training."""
 
-    kind: str
+    kind: str = setting(
+        "logistic", "a weighted sum, or trees that rise or fall with each score", choices=KINDS
+    )
+    ridge: float = setting(
+        1.0, "pull of the weights to 0, of standardised scores", within="> 0", needs="kind=logistic"
+    )
+    trees: int = setting(100, "number of trees", within=">= 1, <= 10000", needs="kind=monotone")
+    leaves: int = setting(4, "leaves of a tree", within=">= 2, <= 1000", needs="kind=monotone")
+    rate: float = setting(
+        0.05, "share of each tree that is added", within="> 0, <= 1", needs="kind=monotone"
+    )
+    leaf_rows: int = setting(
+        10, "rows that a leaf has at least", within=">= 1", needs="kind=monotone"
+    )
+
+    @staticmethod
+    def rows() -> list[tuple[str, str, str, str]]:
+        """Every setting as a row."""
+        return group_rows(CombinerSettings())
+
+
+@dataclass(frozen=True)
+class DirectedColumns:
+    """The columns of scores."""
+
     names: tuple[int | str, ...]
     directions: tuple[int, ...]
-    """Of each column: 1 if higher is better, -1 if lower is, 0 to learn it."""
+    """Of each: 1 if higher is better, -1 if lower is, 0 to learn it."""
 
 
-def train_combiner(scores: Floats, grades: Floats, settings: CombinerSettings) -> Combiner:
+def train_combiner(
+    scores: Floats, grades: Floats, columns: DirectedColumns, settings: CombinerSettings
+) -> Combiner:
     """Fit a combiner to rows.
 
     Args:
         scores: ``(n, m)``, NaN for a missing one.
         grades: 0 for bad to 1 for good, ``(n,)``.
-        settings: the kind and the columns.
+        columns: the names of the ``m`` columns, and their directions.
+        settings: the kind, and its own settings.
 
     Raises:
         DeviceError: scikit-learn is not installed.
         SettingsError: no column agrees with its direction.
     """
     fit = _logistic if settings.kind == "logistic" else _monotone
-    return fit(scores, grades, settings)
+    return fit(scores, grades, columns, settings)
 
 
 def cross_validated(
-    scores: Floats, grades: Floats, settings: CombinerSettings, seed: int
+    scores: Floats,
+    grades: Floats,
+    columns: DirectedColumns,
+    settings: CombinerSettings,
+    seed: int,
 ) -> Floats:
     """Combine each row by a combiner that was fitted to the other folds: ``(n,)``.
 
@@ -84,7 +107,8 @@ def cross_validated(
     folds = fold_of(grades >= 0.5, seed)
     for fold in range(FOLDS):
         out = folds == fold
-        combined[out] = train_combiner(scores[~out], grades[~out], settings)(scores[out])
+        combiner = train_combiner(scores[~out], grades[~out], columns, settings)
+        combined[out] = combiner(scores[out])
     return combined
 
 
@@ -123,7 +147,9 @@ def _weighted(features: Floats, grades: Floats) -> tuple[Floats, Indices, Floats
     return np.vstack([features, features])[used], labels[used], weights[used]
 
 
-def _logistic(scores: Floats, grades: Floats, settings: CombinerSettings) -> Combiner:
+def _logistic(
+    scores: Floats, grades: Floats, columns: DirectedColumns, settings: CombinerSettings
+) -> Combiner:
     missing = np.isnan(scores)
     counts = np.maximum((~missing).sum(axis=0), 1)
     known = np.where(missing, 0.0, scores)
@@ -132,15 +158,16 @@ def _logistic(scores: Floats, grades: Floats, settings: CombinerSettings) -> Com
     deviations[deviations == 0] = 1.0
     standard = np.where(missing, 0.0, (scores - means) / deviations)
     features = np.hstack([standard, missing.astype(np.float64)])
-    used = np.ones(len(settings.names), bool)
+    used = np.ones(len(columns.names), bool)
     while True:
         both = np.concatenate([used, used & missing.any(axis=0)])
-        model = _sklearn().linear_model.LogisticRegression(C=1.0, tol=1e-8, max_iter=10_000)
+        kind = _sklearn().linear_model.LogisticRegression
+        model = kind(C=1 / settings.ridge, tol=1e-8, max_iter=10_000)
         model.fit(*_weighted(features[:, both], grades))
         found = np.zeros(2 * len(used))
         found[both] = model.coef_[0]
         weights, missing_weights = np.split(found, 2)
-        against = weights * settings.directions
+        against = weights * columns.directions
         if against.min() >= 0:
             break
         used[against.argmin()] = False
@@ -151,21 +178,36 @@ def _logistic(scores: Floats, grades: Floats, settings: CombinerSettings) -> Com
     numbers = (weights, means, deviations, missing_weights)
     part = LogisticPart(float(model.intercept_[0]), *(each.tolist() for each in numbers))
     _check_equal(part, scores, model.predict_proba(features[:, both])[:, 1])
-    return _combiner(part, np.sign(weights).astype(int).tolist(), scores, settings)
+    return _combiner(part, np.sign(weights).astype(int).tolist(), scores, columns)
 
 
-def _monotone(scores: Floats, grades: Floats, settings: CombinerSettings) -> Combiner:
+def _monotone(
+    scores: Floats, grades: Floats, columns: DirectedColumns, settings: CombinerSettings
+) -> Combiner:
     directions = [
         given or column_direction(scores[:, place], grades)
-        for place, given in enumerate(settings.directions)
+        for place, given in enumerate(columns.directions)
     ]
     kind = _sklearn().ensemble.HistGradientBoostingClassifier
-    model = kind(monotonic_cst=directions, **_TREES)
+    model = kind(monotonic_cst=directions, **tree_settings(settings))
     model.fit(*_weighted(scores, grades))
     trees = [_tree(predictor.nodes) for (predictor,) in model._predictors]
     part = MonotonePart(float(np.ravel(model._baseline_prediction)[0]), trees)
     _check_equal(part, scores, model.predict_proba(scores)[:, 1])
-    return _combiner(part, directions, scores, settings)
+    return _combiner(part, directions, scores, columns)
+
+
+def tree_settings(settings: CombinerSettings) -> dict[str, Any]:
+    """Return the settings of trees by scikit-learn's names."""
+    return {
+        "max_iter": settings.trees,
+        "learning_rate": settings.rate,
+        "max_leaf_nodes": settings.leaves,
+        "min_samples_leaf": settings.leaf_rows,
+        "l2_regularization": 1.0,
+        "early_stopping": False,
+        "random_state": 1,
+    }
 
 
 def _tree(nodes: Any) -> Tree:
@@ -191,10 +233,10 @@ def _combiner(
     part: LogisticPart | MonotonePart,
     directions: Sequence[int],
     scores: Floats,
-    settings: CombinerSettings,
+    columns: DirectedColumns,
 ) -> Combiner:
     missing = (np.isnan(scores).sum(axis=0) > 0).tolist()
     return Combiner(
-        [CombinedColumn(*each) for each in zip(settings.names, directions, missing, strict=True)],
+        [CombinedColumn(*each) for each in zip(columns.names, directions, missing, strict=True)],
         part,
     )

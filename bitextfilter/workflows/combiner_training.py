@@ -18,6 +18,7 @@ from bitextfilter.similarity.score_combiner import CombinedColumn, Combiner
 from bitextfilter.training.combiner import (
     FOLDS,
     CombinerSettings,
+    DirectedColumns,
     cross_validated,
     train_combiner,
 )
@@ -92,13 +93,18 @@ class TrainedCombiner:
     """A combiner, and its combined scores of the rows by cross-validation."""
 
     def __init__(
-        self, rows: GradedScores, settings: CombinerSettings, bootstrap: Bootstrap
+        self,
+        rows: GradedScores,
+        columns: DirectedColumns,
+        settings: CombinerSettings,
+        bootstrap: Bootstrap,
     ) -> None:
         """Train it; raises as ``train_combiner`` does."""
         self._rows, self._bootstrap = rows, bootstrap
-        self._combined = cross_validated(rows.scores, rows.grades, settings, bootstrap.seed)
+        material = (rows.scores, rows.grades, columns, settings)
+        self._combined = cross_validated(*material, bootstrap.seed)
         self._settings = settings
-        self._whole = train_combiner(rows.scores, rows.grades, settings)
+        self._whole = train_combiner(*material)
 
     @cached_property
     def combiner(self) -> Combiner:
@@ -107,6 +113,7 @@ class TrainedCombiner:
         facts = {
             "rows": len(self._rows.grades),
             "good": int((self._rows.grades >= 0.5).sum()),
+            "settings": vars(self._settings),
             "folds": FOLDS,
             "auc": list(auc),
             "log_loss": list(loss),

@@ -84,7 +84,7 @@ LINES = {
     "score resumed": f"bitext-score {MODEL} @/bad.tsv @/rows.tsv.gz -o out.tsv"
     f" --resume kept --shard-rows 50 {REJECTS}",
     "score by a program": "bitext-score --scorer-command @/judge --scorer-processes 2 --cache cache"
-    f" -i @/bad.tsv -o out.tsv.gz {REJECTS}",
+    " -i @/bad.tsv -o out.tsv.gz --on-error reject --rejects out.rejects.gz",
     "combine": f"bitext-combine @/combiner.json -i @/scored.tsv -o out.tsv.xz {REJECTS}",
     "combiner": "bitext-train-combiner --labels 1 --column 4 -i @/judged.tsv --bootstrap 9"
     " -o out.json",

@@ -11,13 +11,14 @@ from bitextfilter.arrays import Floats
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.json_text import json_bytes, parse_json
 from bitextfilter.similarity.score_combiner import Combiner, MonotonePart, combiner_of
-from bitextfilter.training import combiner as training
 from bitextfilter.training.combiner import (
     FOLDS,
     CombinerSettings,
+    DirectedColumns,
     cross_validated,
     fold_of,
     train_combiner,
+    tree_settings,
 )
 
 pytest.importorskip("sklearn")
@@ -36,8 +37,8 @@ def task(rows: int = 400, seed: int = 1, missing: bool = True) -> tuple[Floats, 
     return scores, grades
 
 
-def settings(kind: str, *directions: int) -> CombinerSettings:
-    return CombinerSettings(kind, NAMES[: len(directions)], directions)
+def settings(kind: str, *directions: int) -> tuple[DirectedColumns, CombinerSettings]:
+    return DirectedColumns(NAMES[: len(directions)], directions), CombinerSettings(kind)
 
 
 def read_again(made: Combiner) -> Combiner:
@@ -57,7 +58,7 @@ def test_logistic_is_that_of_scikit_learn() -> None:
     from sklearn.linear_model import LogisticRegression
 
     scores, grades = task()
-    made = read_again(train_combiner(scores, grades, settings("logistic", 0, 0, 0)))
+    made = read_again(train_combiner(scores, grades, *settings("logistic", 0, 0, 0)))
     known = ~np.isnan(scores[:, 1])
     means, deviations = np.nanmean(scores, axis=0), np.nanstd(scores, axis=0)
     features = np.nan_to_num((scores - means) / deviations)
@@ -73,10 +74,12 @@ def test_monotone_is_that_of_scikit_learn() -> None:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     scores, grades = task()
-    made = read_again(train_combiner(scores, grades, settings("monotone", 1, -1, 0)))
+    made = read_again(train_combiner(scores, grades, *settings("monotone", 1, -1, 0)))
     x, y, w = expanded(scores, grades)
     used, third = w > 0, made.columns[2].direction
-    model = HistGradientBoostingClassifier(monotonic_cst=[1, -1, third], **training._TREES)
+    model = HistGradientBoostingClassifier(
+        monotonic_cst=[1, -1, third], **tree_settings(CombinerSettings())
+    )
     model.fit(x[used], y[used], w[used])
     others, _ = task(seed=2)
     expected = model.predict_proba(others)[:, 1]
@@ -100,7 +103,7 @@ def naive(part: MonotonePart, row: Floats) -> float:
 @pytest.mark.parametrize("kind", ["logistic", "monotone"])
 def test_a_row_does_not_depend_on_the_others(kind: str) -> None:
     scores, grades = task(100)
-    made = train_combiner(scores, grades, settings(kind, 0, 0, 0))
+    made = train_combiner(scores, grades, *settings(kind, 0, 0, 0))
     whole = made(scores)
     assert whole.tolist() == [made(row[None])[0] for row in scores]
     assert read_again(made)(scores).tolist() == whole.tolist()
@@ -111,7 +114,7 @@ def test_a_row_does_not_depend_on_the_others(kind: str) -> None:
 
 def test_trees_keep_directions() -> None:
     scores, grades = task()
-    made = train_combiner(scores, grades, settings("monotone", 1, 0, 0))
+    made = train_combiner(scores, grades, *settings("monotone", 1, 0, 0))
     assert [column.direction for column in made.columns[:2]] == [1, -1]
     grid = np.linspace(-6, 6, 200)
     for row in scores[:20]:
@@ -123,19 +126,19 @@ def test_trees_keep_directions() -> None:
 
 def test_logistic_leaves_out_what_is_against_its_direction() -> None:
     scores, grades = task()
-    made = train_combiner(scores, grades, settings("logistic", 1, 1, 1))
+    made = train_combiner(scores, grades, *settings("logistic", 1, 1, 1))
     assert made.columns[0].direction == 1 and made.columns[1].direction == 0
     other = scores.copy()
     other[:, 1] = np.nan
     assert made(other).tolist() == made(scores).tolist()
     with pytest.raises(SettingsError, match="no column agrees"):
-        train_combiner(scores[:, :1], grades, settings("logistic", -1))
+        train_combiner(scores[:, :1], grades, *settings("logistic", -1))
 
 
 @pytest.mark.parametrize("kind", ["logistic", "monotone"])
 def test_a_score_that_was_never_missing(kind: str) -> None:
     scores, grades = task()
-    made = train_combiner(scores, grades, settings(kind, 1, -1, 0))
+    made = train_combiner(scores, grades, *settings(kind, 1, -1, 0))
     scores[3, 0] = scores[4, 1] = np.nan
     found = np.isnan(made(scores))
     assert found[3] and found.sum() == 1
@@ -150,9 +153,9 @@ def test_folds() -> None:
         assert counts.max() - counts.min() <= 1
     assert folds.tolist() == fold_of(good, 7).tolist() != fold_of(good, 8).tolist()
     scores, grades = task(100)
-    combined = cross_validated(scores, grades, settings("logistic", 0, 0, 0), 7)
+    combined = cross_validated(scores, grades, *settings("logistic", 0, 0, 0), 7)
     out = fold_of(grades >= 0.5, 7) == 2
-    made = train_combiner(scores[~out], grades[~out], settings("logistic", 0, 0, 0))
+    made = train_combiner(scores[~out], grades[~out], *settings("logistic", 0, 0, 0))
     assert combined[out].tolist() == made(scores[out]).tolist()
 
 
@@ -188,7 +191,7 @@ def test_folds() -> None:
 def test_damaged_files_are_refused(path: list[str | int], value: object) -> None:
     scores, grades = task(100)
     kind = "monotone" if path[0] == "trees" else "logistic"
-    found = parse_json(train_combiner(scores, grades, settings(kind, 0, 0, 0)).to_json())
+    found = parse_json(train_combiner(scores, grades, *settings(kind, 0, 0, 0)).to_json())
     place = found
     for part in path[:-1]:
         place = place[part]
