@@ -71,7 +71,7 @@ oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(PYTHON) tests/support/oldest.py > $(VENV)-oldest/constraints.txt
 	PIP_CONSTRAINT=$(VENV)-oldest/constraints.txt $(VENV)-oldest/bin/python -m pip install --quiet \
-	    --editable '.[bleu,cpu,fasttext,language,lingua,morfessor,near,report,sentences,statistics,test]'
+	    --editable '.[bleu,combiner,cpu,fasttext,language,lingua,morfessor,near,report,sentences,statistics,test]'
 	$(VENV)-oldest/bin/python -m pytest -q -W default
 
 # Where pycld2 and fasttext have no wheel for this Python, they are built: by a C++ compiler.
@@ -116,7 +116,7 @@ sbom: $(VENV)-audit/bin/python $(VENV)/.installed-demo
 # kenlm is built from source: without a C++ compiler, its tests are skipped.
 KENLM := $(if $(shell command -v c++),kenlm$(comma))
 $(VENV)/.installed-demo: EXTRAS :=
-$(VENV)/.installed-all: EXTRAS := [bleu,cpu,docs,fasttext,$(KENLM)language,lingua,morfessor,near,onnx,ray,report,sentence-transformers,sentences,static,statistics,test]
+$(VENV)/.installed-all: EXTRAS := [bleu,combiner,cpu,docs,fasttext,$(KENLM)language,lingua,morfessor,near,onnx,ray,report,sentence-transformers,sentences,static,statistics,test]
 $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing into $(VENV): some minutes the first time"
 	$(VENV)/bin/python -m pip install --quiet --editable '.$(EXTRAS)'

@@ -50,6 +50,7 @@ OWNERS = {
     "scipy": {"evaluation/sts.py"},
     "sentencepiece": {"text/"},
     "sentencex": {"text/words.py"},
+    "sklearn": {"training/combiner.py"},
     "subword_nmt": {"text/"},
     "tomli": {"io/files.py"},
     "tokenizers": {"text/tokenizer_file.py"},

@@ -23,14 +23,16 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.scorer_command import ScorerCommand
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import BadRow, Row, RowReader
+from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
+    from bitextfilter.io.cache import Cache
     from bitextfilter.scoring.background import BackgroundSample, InputBackground
     from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns, VectorColumns
     from bitextfilter.similarity.pair_classifier import Encode
@@ -72,9 +74,9 @@ class _Settings:
         """The measures; none for the default of the model."""
         return tuple(self.similarity.split(",")) if self.similarity is not None else ()
 
-    def check(self, run: Run) -> None:
+    def check(self, run: Run, program: ScorerCommand) -> None:
         """Raise UsageError for options that contradict each other."""
-        known = (*MEASURES, *TRANSLATION_MEASURES)
+        known = program.measures((*MEASURES, *TRANSLATION_MEASURES))
         for name in self.measures:
             if name not in known:
                 raise click.UsageError(f"similarity {name!r} is none of {', '.join(known)}")
@@ -86,6 +88,8 @@ class _Settings:
             raise click.UsageError(f"--neighbours is for --similarity {', '.join(some)} or {last}")
         if self.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
             raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
+        if self.neighbours == "input" and program.scorer_command is not None:
+            raise click.UsageError("--neighbours input goes without --scorer-command")
         if self.cache is not None and run.scaling.engine == "ray":
             raise click.UsageError("--cache is for one machine: it does not go with --engine ray")
         files = run.row_settings
@@ -98,6 +102,7 @@ class _Settings:
     _Settings,
     row_options("pairs files"),
     ScorerOptions,
+    ScorerCommand,
     Scaling,
     ModelName,
     VectorFiles,
@@ -109,10 +114,16 @@ class _Settings:
         name: (one.range, one.text) for name, one in TRANSLATION_MEASURES.items()
     },
 )
-def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> None:
+def main(
+    run: Run,
+    settings: _Settings,
+    scorers: ScorerOptions,
+    program: ScorerCommand,
+    given: VectorFiles,
+) -> None:
     """Score sentence pairs: the higher, the more likely a translation.
 
-    Appends the scores to each row as the last columns, in order. A rejected row has empty scores.
+    Appends the scores to each row, empty for a rejected one: a line for each line, in order.
 
     Measures of --model, or of --source-vectors and --target-vectors (by default cosine; not mlp).
     Higher is better; bitext-models show lists thresholds:
@@ -123,9 +134,12 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFil
 
         TRANSLATION_MEASURES
 
+    --scorer-command scores by any program, which reads source<TAB>target lines and prints a number
+    for each, at once or later. Rows are read ahead of it, and wait (in TMPDIR) if they are many.
+
     --explain appends one more column, reasons: words without which the score by the first measure
     is higher (source-words=7 red(+1.2): its logit by 1.2), a negation on one side alone, a
-    fragment, failed rules of bitext-filter. It scores each pair as often as it has words.
+    fragment, and rules of bitext-filter that the pair fails. It scores a pair once for each word.
 
     A score depends on the pair and the model alone, not on --batch-size, --threads or the other
     rows. Memory is bounded by --batch-size. Only --neighbours input is different: it measures
@@ -136,51 +150,74 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFil
     Example:
 
         bitext-score < pairs.tsv > scored.tsv
-        bitext-score --cache scores < pairs.tsv > scored.tsv
-        bitext-score --explain < pairs.tsv > explained.tsv
+        bitext-score --explain < pairs.tsv | bitext-rank --column 3 > explained.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
         bitext-score --source-vectors en.npy --target-vectors de.npy < pairs.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
-        bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
+        bitext-score --scorer-command 'python qe.py' --scorer-name qe --cache scores < pairs.tsv
     """
-    settings.check(run)
+    program.check()
+    settings.check(run, program)
     scorers.check(settings.measures)
-    _run(run, settings, scorers, given)
-
-
-def _run(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> None:
-    """Score all rows, by given vectors if there are any."""
     if given:
-        given.check(("explain", "cache", "column_check"))
-        work = partial(_score_given, settings=settings, given=given)
-        given.check_count(run, over_shards(run, work, run.output()))
-    else:
-        over_shards(run, partial(_score, settings=settings, scorers=scorers), run.output())
+        given.check(("explain", "cache", "column_check", "scorer_command"))
+        by_vectors = partial(_score_given, settings=settings, given=given)
+        given.check_count(run, over_shards(run, by_vectors, run.output()))
+        return
+    work = partial(_score, settings=settings, scorers=scorers, program=program)
+    over_shards(run, work, run.output())
 
 
-def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions) -> None:
+def _score(
+    run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions, program: ScorerCommand
+) -> None:
     """Score the rows of a run."""
-    rows = run.rows()
-    windows = run.windows(rows)
-    encoded = not settings.measures or set(settings.measures) & set(MEASURES)
+    rows, by_program = run.rows(), program.scorer_command is not None
+    names = program.measures(settings.measures)
+    size = run.common.batch_size
+    windows = row_windows(rows, size) if by_program else run.windows(rows)
+    encoded = not names or set(names) & set(MEASURES)
     if run.shard is None and encoded and run.languages_open:
         windows, first = _first_rows(windows)
         _tell_languages(run, first)
-    columns, processor = _columns(run, settings, scorers)
+    cache = _cache(run, settings)
+    columns, processor = _columns(run, names, settings, scorers, cache)
     if settings.column_check and rows.starts and processor is not None:
         windows = _with_column_check(run, processor, windows)
     if settings.neighbours == "input" and columns.vectors is not None:
         windows = _read_twice(run, columns.vectors, rows, windows)
     explainer = _explainer(columns) if settings.explain else None
     _write_names(output, rows, (*columns.measures, *(["reasons"] if explainer else ())), settings)
-    for window in windows:
-        output.write(_lines(window, lambda rows: columns.score(*_sides(rows)), settings, explainer))
+    if not by_program:
+        score = partial(_by_texts, columns.score)
+        for window in windows:
+            output.write(_lines(window, score, settings, explainer))
+        return
+    for window, found in program.scored(run, rows, windows, cache):
+        scored = partial(columns.score, known={program.scorer_name: found})
+        output.write(_lines(window, partial(_by_texts, scored), settings, explainer))
 
 
 def _sides(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     """Return the sources and the targets of rows."""
     return [row.source for row in rows], [row.target for row in rows]
+
+
+def _by_texts(
+    score: Callable[[Sequence[str], Sequence[str]], Scores], rows: Sequence[Row]
+) -> Scores:
+    """Return the scores of rows by their texts."""
+    return score(*_sides(rows))
+
+
+def _cache(run: Run, settings: _Settings) -> Cache | None:
+    """Open the cache, if there is one."""
+    if settings.cache is None:
+        return None
+    from bitextfilter.io.cache import Cache
+
+    return run.enter(Cache(settings.cache))
 
 
 def _write_names(
@@ -242,9 +279,14 @@ def _explainer(columns: ScoreColumns) -> Explainer:
 
 
 def _columns(
-    run: Run, settings: _Settings, options: ScorerOptions
+    run: Run,
+    names: tuple[str, ...],
+    settings: _Settings,
+    options: ScorerOptions,
+    cache: Cache | None,
 ) -> tuple[ScoreColumns, TextProcessor | None]:
     """Load the models of the measures; also return a text processor of the columns' languages."""
+    from bitextfilter.scoring.cached_scores import CachedScores
     from bitextfilter.scoring.score_columns import (
         ColumnGroup,
         ModelScorerColumns,
@@ -252,17 +294,11 @@ def _columns(
         VectorColumns,
     )
 
-    cached = None
-    if settings.cache is not None:
-        from bitextfilter.io.cache import Cache
-        from bitextfilter.scoring.cached_scores import CachedScores
-
-        cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
-    of_vectors = tuple(name for name in settings.measures if name in MEASURES)
-    of_translation = tuple(name for name in settings.measures if name in TRANSLATION_MEASURES)
+    of_vectors = tuple(name for name in names if name in MEASURES)
+    of_translation = tuple(name for name in names if name in TRANSLATION_MEASURES)
     groups: list[ColumnGroup] = []
     processor = None
-    if of_vectors or not of_translation:
+    if of_vectors or not names:
         model = run.model()
         of_vectors = of_vectors or (model.default_measure,)
         groups.append(VectorColumns(model, of_vectors, settings.neighbours))
@@ -272,7 +308,8 @@ def _columns(
         loaded = load_scorers(run, options, of_translation, languages)
         groups.append(ModelScorerColumns(loaded.scorers, of_translation))
         processor = processor or loaded.processor
-    columns = ScoreColumns(settings.measures or of_vectors, groups, run.counts, cached)
+    cached = CachedScores(cache, run.counts) if cache is not None and groups else None
+    columns = ScoreColumns(names or of_vectors, groups, run.counts, cached)
     run.facts["similarity"] = ",".join(columns.measures)
     return columns, processor
 

@@ -77,7 +77,7 @@ class CachedScores:
         InputError and OutputError of the cache.
         """
         pairs, rows = distinct(list(zip(sources, targets, strict=True)))
-        keys = {name: _keys(digest, pairs) for name, digest in digests.items()}
+        keys = {name: pair_keys(digest, pairs) for name, digest in digests.items()}
         scores, missing = {}, {}
         for name in digests:
             scores[name], found = self._cache.get(keys[name])
@@ -95,8 +95,11 @@ class CachedScores:
         return {name: values[rows] for name, values in scores.items()}
 
 
-def _keys(digest: bytes, pairs: Sequence[tuple[str, str]]) -> list[bytes]:
-    """Return the key of each pair: BLAKE2b of both sides, with the length of the first."""
+def pair_keys(digest: bytes, pairs: Sequence[tuple[str, str]]) -> list[bytes]:
+    """Return the key of each pair: BLAKE2b of both sides, with the length of the first.
+
+    *digest*: of everything else that the scores depend on.
+    """
     sides = ((source.encode(*_UTF8), target.encode(*_UTF8)) for source, target in pairs)
     texts = (b"%d:%b%b" % (len(source), source, target) for source, target in sides)
     return [hashlib.blake2b(text, digest_size=KEY_BYTES, key=digest).digest() for text in texts]

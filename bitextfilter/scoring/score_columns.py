@@ -9,9 +9,10 @@ is one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,7 +106,7 @@ class ScoreColumns:
         counts: Counter[str],
         cached: CachedScores | None = None,
     ) -> None:
-        """Each measure is a name of one of the groups.
+        """Each measure is a name of one of the groups, or known to the caller.
 
         With translators, ``counts["overlong"]`` counts the truncated pairs.
         """
@@ -121,14 +122,23 @@ class ScoreColumns:
     def _digests(self) -> dict[str, bytes]:
         return {name: group.digest(name) for group in self._groups for name in group.names}
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> Scores:
-        """Score ``n`` pairs by ``m`` measures: float32 ``(n, m)``."""
+    def score(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        known: Mapping[str, Scores] = MappingProxyType({}),
+    ) -> Scores:
+        """Score ``n`` pairs by ``m`` measures: float32 ``(n, m)``.
+
+        *known*: the scores of measures that no group has, ``(n,)`` each.
+        """
         if self._cached is None:
             scores = self._compute(sources, targets, self._names)
         else:
             scores = self._cached(self._digests, sources, targets, self._compute)
         if OVERLONG in scores:
             self._counts[OVERLONG] += int(scores[OVERLONG].sum())
+        scores |= known
         return np.column_stack([scores[name] for name in self.measures])
 
     def _compute(

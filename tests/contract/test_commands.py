@@ -25,6 +25,7 @@ HEAVY = {
     "scipy",
     "sentence_transformers",
     "sentencepiece",
+    "sklearn",
     "subword_nmt",
     "tokenizers",
     "torch",

@@ -30,6 +30,7 @@ from bitextfilter.encoders.reference_classifier import (
 )
 from bitextfilter.io.judgements import Label, labels_text, read_sample
 from bitextfilter.models.folders import writing_folder
+from bitextfilter.similarity.score_combiner import CombinedColumn, Combiner, LogisticPart
 
 TINY = {
     "architecture": "averaging",
@@ -86,6 +87,11 @@ LINES = {
     f" --resume kept --shard-rows 50 {REJECTS}",
     "bicleaner": "bitext-bicleaner --disable_hardrules -p 1 --scol 1 --tcol 2 @/bad.tsv out.tsv"
     " @/model",
+    "score by a program": "bitext-score --scorer-command @/judge --scorer-processes 2 --cache cache"
+    " -i @/bad.tsv -o out.tsv.gz --on-error reject --rejects out.rejects.gz",
+    "combine": f"bitext-combine @/combiner.json -i @/scored.tsv -o out.tsv.xz {REJECTS}",
+    "combiner": "bitext-train-combiner --labels 1 --column 4 -i @/judged.tsv --bootstrap 9"
+    " -o out.json",
     "filter": f"bitext-filter {RULES} --threads 1 -i @/bad.tsv -o out.tsv.zst --explain {REJECTS}",
     "filter resumed": f"bitext-filter {RULES} --threads 2 @/rows.tsv @/rows.tsv.gz"
     " --shard-rows 60 --resume kept -o out.tsv.xz --manifest out.json",
@@ -261,6 +267,9 @@ def _make_sample(folder: Path) -> None:
 def _make_models(folder: Path) -> None:
     """Models, and thresholds of one."""
     toys.toy_model(folder / "model")
+    column = CombinedColumn(3, 1, missing=False)
+    part = LogisticPart(0.1, [1.5], [0.5], [0.2], [0.0])
+    (folder / "combiner.json").write_bytes(Combiner([column], part).to_json())
     toys.toy_many(folder / "many")
     translators.saved(folder / "translator")
     translators.saved(folder / "same", letters="aa")

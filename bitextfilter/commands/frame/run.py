@@ -291,22 +291,30 @@ class Run:
         return reader
 
     def windows(
-        self, rows: Iterable[Row | BadRow], again: bool = False
+        self, rows: Iterable[Row | BadRow], again: bool = False, fault: Fault | None = None
     ) -> Iterator[list[Row | BadRow]]:
         """Yield windows of --batch-size rows, counted, with stdout flushed after each.
 
-        A bad row stops the run (InputError); with --on-error reject it is written to the rejects
-        file and keeps its place in the window. Rows read *again* are neither counted nor rejected.
+        A row with a *fault* is bad, too. A bad row stops the run (InputError); with --on-error
+        reject it is written to the rejects file and keeps its place in the window. Rows read
+        *again* are neither counted nor rejected.
         """
         for window in row_windows(rows, self.common.batch_size):
+            if fault is not None:
+                assert isinstance(rows, RowReader), "a fault is of rows as they were read"
+                window = [_judged(row, fault, rows) for row in window]
             if not again:
-                for row in window:
-                    if isinstance(row, BadRow):
-                        self.reject(row)
-                self.counts["rows"] += len(window)
-                self.check_bad()  # before the window costs time; advance checks the faults found
+                self.admit(window)
             yield window
             self.advance(len(window))
+
+    def admit(self, window: list[Row | BadRow]) -> None:
+        """Count the rows of a window, and reject the bad ones."""
+        for row in window:
+            if isinstance(row, BadRow):
+                self.reject(row)
+        self.counts["rows"] += len(window)
+        self.check_bad()  # before the window costs time; advance checks the faults found
 
     def good_windows(
         self,
@@ -452,6 +460,12 @@ class Run:
     def warn(self, message: str) -> None:
         """Write a warning to stderr, unless -q."""
         self.messages.note(f"warning: {message}", WARNING)
+
+
+def _judged(row: Row | BadRow, fault: Fault, rows: RowReader) -> Row | BadRow:
+    """Return a row with a fault as a bad one."""
+    found = fault(row) if isinstance(row, Row) else None
+    return rows.parser.refused(row, *found) if isinstance(row, Row) and found else row
 
 
 def _remedy(row: BadRow, inputs: Sequence[str], command: str) -> str:

@@ -37,7 +37,7 @@ with picklable arguments. Its result must be JSON-serialisable."""
 
 _FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "max_bad"}
 _FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
-_FREE |= {"no_verify"}
+_FREE |= {"no_verify", "scorer_processes", "scorer_retries", "scorer_timeout"}
 """The options that do not change the result."""
 
 
