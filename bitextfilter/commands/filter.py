@@ -19,7 +19,6 @@ from bitextfilter.commands.frame.options import (
     Scaling,
     as_column,
     as_language,
-    as_share,
     flag,
     is_given,
     languages_option,
@@ -36,6 +35,18 @@ if TYPE_CHECKING:
     from bitextfilter.filters.pipeline import FilteredLines, LineFilter, Pipeline, Tally
     from bitextfilter.filters.registry import SelectedRule
     from bitextfilter.filters.rule import LanguagePair, Rule
+
+
+def _as_share(value: str) -> Fraction:
+    """Read a share above 0, up to 1, exactly: ``99.9%`` or ``0.999``."""
+    percent = value.endswith("%")
+    try:
+        number = Fraction(value.removesuffix("%")) / (100 if percent else 1)
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(0)
+    if not 0 < number <= 1:
+        raise click.BadParameter(f"{value!r} is not a share above 0, such as 99.9% or 0.999")
+    return number
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ class _Settings:
     suggest: Fraction | None = option(
         "--suggest SHARE",
         "Write a file of rules whose bounds keep this share, as 99.9%, of the rows, each.",
-        as_share,
+        _as_share,
     )
     fast: bool = flag("--fast", "Do not check dropped rows by rules of higher cost.")
     listed: bool = flag("--list", "Show the rules named, or all, and exit.")

@@ -115,11 +115,7 @@ class _Settings:
     },
 )
 def main(
-    run: Run,
-    settings: _Settings,
-    scorers: ScorerOptions,
-    program: ScorerCommand,
-    given: VectorFiles,
+    run: Run, settings: _Settings, scorers: ScorerOptions, asked: ScorerCommand, given: VectorFiles
 ) -> None:
     """Score sentence pairs: the higher, the more likely a translation.
 
@@ -157,6 +153,17 @@ def main(
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --scorer-command 'python qe.py' --scorer-name qe --cache scores < pairs.tsv
     """
+    _run(run, settings, scorers, asked, given)
+
+
+def _run(
+    run: Run,
+    settings: _Settings,
+    scorers: ScorerOptions,
+    program: ScorerCommand,
+    given: VectorFiles,
+) -> None:
+    """Score all rows, by given vectors if there are any."""
     program.check()
     settings.check(run, program)
     scorers.check(settings.measures)

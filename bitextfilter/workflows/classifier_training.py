@@ -175,8 +175,7 @@ class ClassifierConfig(Settings):
     )
     language_weight: float = setting(
         0.8,
-        "lowers the logit of a score by so many times the nats by which another language leads on"
-        " a side; 0: none is identified",
+        "lowers a score's logit by so many times the nats by which another language leads",
         within=">= 0",
         needs="kind=words",
     )

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -555,7 +556,8 @@ def test_the_command_keeps_the_rows_that_the_page_shows(browser: Browser, tmp_pa
     browser.press("PageUp", KEYS["PageUp"])
     _, kept = shown(browser)
     (line,) = texts(browser, "#score-1 .command code")
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    search = f"{BIN}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": search}
     subprocess.run(line, shell=True, cwd=tmp_path, env=environment, check=True, timeout=60)
     lines = (tmp_path / "kept.tsv").read_text().splitlines()
     assert len(lines) - 1 == int(kept[0].split()[0])

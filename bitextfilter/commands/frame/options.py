@@ -114,18 +114,6 @@ def as_fraction(value: str) -> Fraction:
     return number
 
 
-def as_share(value: str) -> Fraction:
-    """Read a share above 0, up to 1, exactly: ``99.9%`` or ``0.999``."""
-    percent = value.endswith("%")
-    try:
-        number = Fraction(value.removesuffix("%")) / (100 if percent else 1)
-    except (ValueError, ZeroDivisionError):
-        number = Fraction(0)
-    if not 0 < number <= 1:
-        raise click.BadParameter(f"{value!r} is not a share above 0, such as 99.9% or 0.999")
-    return number
-
-
 def as_part(value: str) -> tuple[int, int]:
     """Read one of several parts: ``3/10`` is the third of ten."""
     found = re.fullmatch(r"([0-9]+)/([0-9]+)", value)
