@@ -83,7 +83,7 @@ def main(run: Run, settings: _Settings) -> None:
     Learns from the input: IBM model 1 with a preference for the diagonal, in both directions, by
     expectation maximisation. Nothing is random. Rows wait in a temporary file (in TMPDIR) as large
     as the input. Memory holds 4 bytes for each word of one side with each of the other in a pair,
-    and some 50 bytes a distinct pair of words: for 100,000 pairs of 20 words, some 600 MB. With
+    and some 50 bytes a distinct pair of words: for 100,000 pairs of 20 words, up to 1.7 GB. With
     --learn-rows only the first rows take memory. With --load, rows are aligned as they come.
 
     A bad row, a pair that is too long, and one without any link have an empty alignment.
