@@ -37,7 +37,7 @@ from bitextfilter.text.words import split_sentences
 N = 40_000
 """Characters of a long line."""
 
-SECONDS = 2.0
+SECONDS = 1.0
 """More than any of these takes, and less than the square of the length does."""
 
 ARPA = Path(__file__).parents[1] / "filters" / "one.arpa"
