@@ -132,14 +132,15 @@ class PairClassifier(nn.Module, ABC):
     def offsets(
         self, sides: tuple[Sequence[str], Sequence[str]], languages: tuple[str, str], cut: Cut
     ) -> Floats:
-        """Return what is added to the calibrated logits of ``n`` pairs, for training: ``(n,)``.
+        """Return the numbers that scorers add to the calibrated logits of ``n`` pairs: ``(n,)``.
 
-        See :meth:`scorer_factory`. By default nothing.
+        Training that keeps them takes them from here; *languages* and *cut* are as for
+        :meth:`scorer_factory`. By default they are 0.
         """
         return np.zeros(len(sides[0]))
 
     def scale_offsets(self, factor: float) -> None:
-        """Multiply the offsets of all pairs."""
+        """Multiply the offsets of all pairs by a *factor* from now on; 0 stays 0."""
 
     def scores(self, logits: Logits, offsets: Floats | float = 0.0) -> Scores:
         """Return the scores of pairs by their logits, ``(n,)``; see ``PairScorer``.

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import ModelError
+from bitextfilter.io.files import open_output
+from bitextfilter.io.json_text import json_bytes
 from bitextfilter.text.ragged import Ragged
 
 FOLDER = Path(__file__).parents[1] / "pretrained" / "identifier"
@@ -117,6 +119,18 @@ class NgramIdentifier:
         found: Floats = sums * self.scale / np.sqrt(counts)
         return found
 
+    def behind(self, evidence: NDArray[np.int32], place: int) -> Floats:
+        """Return how far the language in a column is behind the likeliest one, ``(n,)``, in nats.
+
+        From ``LOWEST`` to 0, by the evidence of texts: 0 where it is the likeliest itself, or the
+        text has no letters. Of a text with fewer n-grams than ``ENOUGH``, a part in proportion: a
+        word alone may be of many languages.
+        """
+        logits = self.logits(evidence)
+        behind = np.maximum(logits[:, place] - logits.max(axis=1), LOWEST)
+        found: Floats = behind * np.minimum(1, evidence[:, -1] / ENOUGH)
+        return found
+
     def probabilities(self, texts: Sequence[str]) -> Floats:
         """Return the probability of each language for each text: ``(n, l)``, 0 to 1.
 
@@ -145,17 +159,8 @@ class LanguageLag:
         self._evidence = np.concatenate([self._evidence, self._identifier.evidence(words)])
 
     def of(self, rows: Ragged) -> Floats:
-        """Return how far the language is behind in texts, the places of their words, ``(n,)``.
-
-        The logit of the language less that of the likeliest one, in nats: from ``LOWEST`` to 0, and
-        0 where it is the likeliest itself, or the text has no letters. Of a text with fewer n-grams
-        than ``ENOUGH``, a part in proportion: a word alone may be of many languages.
-        """
-        evidence = _sums(self._evidence, rows)
-        logits = self._identifier.logits(evidence)
-        behind = np.maximum(logits[:, self._place] - logits.max(axis=1), LOWEST)
-        found: Floats = behind * np.minimum(1, evidence[:, -1] / ENOUGH)
-        return found
+        """Return :meth:`NgramIdentifier.behind` of texts, the places of their words: ``(n,)``."""
+        return self._identifier.behind(_sums(self._evidence, rows), self._place)
 
 
 @functools.cache
@@ -177,14 +182,13 @@ def load_ngram_identifier(folder: Path = FOLDER) -> NgramIdentifier:
 
 
 def save_ngram_identifier(identifier: NgramIdentifier, folder: Path) -> None:
-    """Write the files of an identifier."""
+    """Write the files of an identifier, whole or not. Raises OutputError."""
     data = identifier.weights.tobytes()
     about = {
         "languages": identifier.languages,
         "scale": identifier.scale,
         "sha256": hashlib.sha256(data).hexdigest(),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "weights.bin").write_bytes(data)
-    text = json.dumps(about, indent=2) + "\n"
-    (folder / "identifier.json").write_text(text, encoding="utf-8")
+    for name, content in (("weights.bin", data), ("identifier.json", json_bytes(about, indent=2))):
+        with open_output(folder / name) as stream:
+            stream.write(content)

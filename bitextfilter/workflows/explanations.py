@@ -62,7 +62,7 @@ class Explainer:
 
         ``source-words=7 red(+1.2)``: without the seventh word, red, the score's logit is higher by
         1.2. ``negation=not(source only)``; ``fragment=2 words``; ``target-language=nl(+2.3)``, for
-        Dutch is likelier than the target's language, by 2.3 nats; rules give their own reasons, as
+        Dutch leads the target's language by 2.3 nats, which weigh less in short texts; rules give their own reasons, as
         ``length-ratio=4.2>3``. A pair's reasons do not depend on the others.
         """
         found: list[list[str]] = []
@@ -87,8 +87,11 @@ class Explainer:
         place = identifier.place(self._languages[side])
         if place is None:
             return [""] * len(texts)
-        logits = identifier.logits(identifier.evidence(texts))
-        leads, best = logits.max(axis=1) - logits[:, place], logits.argmax(axis=1)
+        evidence = identifier.evidence(texts)
+        leads, best = (
+            -identifier.behind(evidence, place),
+            identifier.logits(evidence).argmax(axis=1),
+        )
         return [
             f"{_SIDES[side]}-language={identifier.languages[other]}(+{lead:.1f})"
             if lead >= _LEAD

@@ -137,6 +137,7 @@ def main(data: str, output: str, steps: str = "8000") -> None:
     weights = train(fragments, int(steps))
     scale = float(np.abs(weights).max()) / 127
     rounded = np.rint(weights / scale).astype(np.int8)
+    Path(output).mkdir(parents=True, exist_ok=True)
     save_ngram_identifier(NgramIdentifier(fragments.languages, rounded, scale), Path(output))
 
 
