@@ -62,8 +62,8 @@ class Explainer:
 
         ``source-words=7 red(+1.2)``: without the seventh word, red, the score's logit is higher by
         1.2. ``negation=not(source only)``; ``fragment=2 words``; ``target-language=nl(+2.3)``, for
-        Dutch leads the target's language by 2.3 nats, which weigh less in short texts; rules give their own reasons, as
-        ``length-ratio=4.2>3``. A pair's reasons do not depend on the others.
+        Dutch leads the target's language by 2.3 nats, fewer in short texts; rules give their own
+        reasons, as ``length-ratio=4.2>3``. A pair's reasons do not depend on the others.
         """
         found: list[list[str]] = []
         for first in range(0, len(sources), _PAIRS):
@@ -88,10 +88,8 @@ class Explainer:
         if place is None:
             return [""] * len(texts)
         evidence = identifier.evidence(texts)
-        leads, best = (
-            -identifier.behind(evidence, place),
-            identifier.logits(evidence).argmax(axis=1),
-        )
+        leads = -identifier.behind(evidence, place)
+        best = identifier.logits(evidence).argmax(axis=1)
         return [
             f"{_SIDES[side]}-language={identifier.languages[other]}(+{lead:.1f})"
             if lead >= _LEAD
