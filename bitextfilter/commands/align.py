@@ -471,7 +471,8 @@ def _find(
     if problem := next(_problems(files, settings, run.scaling.resume), None):
         raise click.UsageError(problem)
     if given:
-        given.check(("no_column_check",), len(files))
+        exact = settings.index == "exact" and settings.index_load is None
+        given.check(("no_column_check", *(["device"] if exact else [])), len(files))
     mine = _mine_stream if settings.stream else _mine
     mine(run, files, settings, form, given)
 

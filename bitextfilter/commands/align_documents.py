@@ -183,7 +183,7 @@ def main(
     files = [file for file in (settings.source, settings.target) if file is not None]
     check_documents(files, documents)
     if given:
-        given.check(("by", "classifier", "documents", "split", "no_column_check"))
+        given.check(("by", "classifier", "documents", "split", "no_column_check", "device"))
     write_alignments(run, DocumentFiles(files, given), documents, form, settings.min_score)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import click
 
-from bitextfilter.commands.frame.command import command, fill_lists
+from bitextfilter.commands.frame.command import command, fill_lists, needs_none_of
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     DIGITS,
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from bitextfilter.similarity.pair_classifier import Encode
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.workflows.explanations import Explainer
+
+
+_OF_A_MODEL = ("model", "languages", "column_check", "device")
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ class _Settings:
             raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
         if self.neighbours == "input" and program.scorer_command is not None:
             raise click.UsageError("--neighbours input goes without --scorer-command")
+        if program.scorer_command is not None and not set(self.measures) - {program.scorer_name}:
+            needs_none_of(_OF_A_MODEL, "has no effect with --scorer-command alone: name a measure")
         if self.cache is not None and run.scaling.engine == "ray":
             raise click.UsageError("--cache is for one machine: it does not go with --engine ray")
         files = run.row_settings
@@ -168,7 +173,7 @@ def _run(
     settings.check(run, program)
     scorers.check(settings.measures)
     if given:
-        given.check(("explain", "cache", "column_check", "scorer_command"))
+        given.check(("explain", "cache", "column_check", "device", "scorer_command"))
         by_vectors = partial(_score_given, settings=settings, given=given)
         given.check_count(run, over_shards(run, by_vectors, run.output()))
         return

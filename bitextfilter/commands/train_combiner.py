@@ -54,8 +54,8 @@ class _Settings:
     lower: tuple[int | str, ...] = option(
         "--lower COLUMN", "A score of which less is better.", as_column, multiple=True
     )
-    kind: str = option(
-        "--kind", "A weighted sum, or trees that keep directions.", _KINDS, _KINDS[0]
+    kind: str | None = option(
+        "--kind", "A weighted sum, or trees that keep directions  [default: logistic]", _KINDS
     )
     clean_label: str = option(
         "--clean-label LABEL", "Word of good rows; any other word is bad.", default="clean"
@@ -101,7 +101,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap, training: Training
     --scale. bitext-combine applies the combiner, a JSON file.
 
         logistic  weighted sum of the scores, by logistic regression with a ridge
-        monotone  boosted trees that rise (or fall) with each score, for 1000 labels or more
+        monotone  boosted trees that rise (or fall) with each score, for many labels
 
     A score of --higher never counts the other way round: logistic leaves it out where it would,
     the table says unused. The direction of --column is learnt. An empty score is missing: if some

@@ -21,6 +21,9 @@ from bitextfilter.errors import SettingsError
 
 _BITS = 63
 
+SIDES = {"either": 2, "source": 1, "target": 1, "pair": 2, "none": 0}
+"""The texts of a row that are compared, by what rows of a group have in common."""
+
 
 class Part(NamedTuple):
     """A part by its name, and its number of rows, or, as a Fraction, its share of all rows."""
@@ -51,7 +54,9 @@ class SplitSettings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for shares of more than all rows, and for rows without a key."""
+        """Raise SettingsError for shares of more than all rows, rows without a key, another by."""
+        if self.by not in SIDES:
+            raise SettingsError(f"by {self.by!r} is none of {', '.join(SIDES)}")
         if (whole := sum(part.share for part in self.parts)) > 1:
             raise SettingsError(f"the shares of the parts are {float(100 * whole):g} % together")
         if not self.keys:
@@ -60,7 +65,7 @@ class SplitSettings:
     @property
     def sides(self) -> int:
         """Number of texts of a row that are compared."""
-        return {"source": 1, "target": 1, "none": 0}.get(self.by, 2)
+        return SIDES[self.by]
 
     @property
     def keys(self) -> int:

@@ -20,6 +20,9 @@ from bitextfilter.io.programs import Program
 _ENDING = 0.01
 """Seconds between two looks at a process that has closed its stdout."""
 
+_REST = 0.005
+"""Seconds without a look at the processes, so that answers one by one are read some at a time."""
+
 LONGEST_ANSWER = 1 << 20
 """Bytes of the longest line that is taken for an answer."""
 
@@ -91,6 +94,8 @@ class _Worker:
         self.ended = False
         self.deaths = 0
         """All that were mended."""
+        self._again: deque[_Asked] = deque()
+        """Blocks that a new process is still to be given."""
         self._closed = False
         """Whether nothing more will be given."""
         self._deaths = 0
@@ -103,9 +108,22 @@ class _Worker:
         self._given += len(asked.block)
         self.program.give(b"".join(asked.block.lines()))
 
+    @property
+    def hungry(self) -> bool:
+        """Whether it has read all that it was given, and may be given more."""
+        return self.program.hungry and not self._again
+
     def close_input(self) -> None:
         self._closed = True
-        self.program.close_input()
+        self._give_again()
+
+    def _give_again(self) -> None:
+        """Give a new process what the last one left open, as it reads it: memory holds a block."""
+        while self._again and self.program.hungry:
+            asked = self._again.popleft()
+            self.program.give(b"".join(asked.block.lines()[len(asked.answers) :]))
+        if self._closed and not self._again:
+            self.program.close_input()
 
     @property
     def patience(self) -> float | None:
@@ -122,6 +140,7 @@ class _Worker:
         """
         self._take(self.program.lines)
         self.program.lines = []
+        self._give_again()
         if len(self.program.rest) > LONGEST_ANSWER:
             raise self._error(f"a line longer than {LONGEST_ANSWER >> 20} MiB")
         busy = bool(self.open) or self._closed
@@ -166,10 +185,8 @@ class _Worker:
         self.deaths += 1
         self.program.__exit__()
         self.program, self._idle = Program(self._settings.command), 0.0
-        for asked in self.open:
-            self.program.give(b"".join(asked.block.lines()[len(asked.answers) :]))
-        if self._closed:
-            self.program.close_input()
+        self._again = deque(self.open)
+        self._give_again()
 
     def _error(self, reason: str) -> ProgramError:
         error = ProgramError(self.program.report(reason))
@@ -228,7 +245,7 @@ class ProgramPool(AbstractContextManager["ProgramPool"]):
 
     def _takers(self) -> list[_Worker | None]:
         """Return the processes that take more; None stands for one that is not started yet."""
-        found: list[_Worker | None] = [each for each in self._workers if each.program.hungry]
+        found: list[_Worker | None] = [each for each in self._workers if each.hungry]
         return found + [None] * (len(self._workers) < self._settings.processes)
 
     def _deal(self, source: Iterator[Block]) -> bool:
@@ -253,6 +270,8 @@ class ProgramPool(AbstractContextManager["ProgramPool"]):
         limits = [each.patience for each in self._workers]
         most = 0.0 if at_once else min((one for one in limits if one is not None), default=None)
         began = time.monotonic()
+        if not at_once:
+            time.sleep(_REST)
         with selectors.PollSelector() as selector:
             for worker in self._workers:
                 worker.program.watch(selector)

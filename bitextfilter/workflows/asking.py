@@ -23,7 +23,7 @@ class Question:
     scale: Scale
     annotator: str
     timeout: float | None = None
-    """The most seconds between two answers."""
+    """The most seconds in which it neither reads nor answers."""
     batch: int | None = None
     """Rows given to one run of the program; None: all."""
 

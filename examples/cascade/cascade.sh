@@ -7,7 +7,8 @@
 # FIRST is the model that scores all rows; the program of EXPENSIVE, which reads source<TAB>target
 # and prints a number from 0 to 1 a line, scores those between LOW and HIGH. OUTPUT gets:
 #   first.tsv    all rows with their first score
-#   middle.tsv   the rows between, with a second one
+#   unsure.tsv   the rows between
+#   middle.tsv   the same, with a second score
 #   scored.tsv   all rows, in order, with one score: middle rows stay between LOW and HIGH
 #   whole.tsv    all rows scored by the program, to compare; not with COMPARE=no
 #   cache/       the answers of the program: the next run asks for none of them again
@@ -24,10 +25,11 @@ ask() {
 }
 
 bitext-score -q --model "$FIRST" -i "$labelled" -o "$output/first.tsv"
-awk -F '\t' -v low="$LOW" -v high="$HIGH" '$NF > low && $NF < high' "$output/first.tsv" |
-    ask -o "$output/middle.tsv"
+awk -F '\t' -v low="$LOW" -v high="$HIGH" '$NF > low && $NF < high' "$output/first.tsv" \
+    > "$output/unsure.tsv"
+ask -i "$output/unsure.tsv" -o "$output/middle.tsv"
 awk -F '\t' -v OFS='\t' -v low="$LOW" -v high="$HIGH" '
-    NR == FNR { second[$1 FS $2] = $NF; next }
+    FILENAME == ARGV[1] { second[$1 FS $2] = $NF; next }
     ($1 FS $2) in second { $NF = low + (high - low) * second[$1 FS $2] }
     { print }' "$output/middle.tsv" "$output/first.tsv" > "$output/scored.tsv"
 

@@ -52,6 +52,17 @@ def combiner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_the_kind_is_a_setting_too(tmp_path: Path) -> None:
+    made = []
+    for words in (("--set", "kind=monotone", "--set", "trees=5"), ("--kind", "monotone")):
+        file = tmp_path / "c.json"
+        done = train(*TRAIN, *words, "-o", file, "--bootstrap", "2", data=text(rows(300)))
+        assert done.exit_code == 0, done.stderr
+        made.append(json.loads(file.read_text()))
+    assert [one["kind"] for one in made] == ["monotone"] * 2
+    assert [len(one["trees"]) for one in made] == [5, 100]
+
+
 @pytest.mark.parametrize("kind", ["logistic", "monotone"])
 def test_the_table(tmp_path: Path, kind: str) -> None:
     words = (*TRAIN, "--kind", kind, "-o", tmp_path / "c.json", "--bootstrap", "100")

@@ -83,7 +83,8 @@ def test_the_place_among_measures(tmp_path: Path) -> None:
     ]
     last = scores(call(*own, "--similarity", "mlp,cosine", data=data))
     assert last[0] == "mlp\tcosine\tcommand" and last[5].endswith(LENGTHS[4])
-    assert scores(call(*own, data=data))[0] == "command"
+    alone = ("--header", "--scorer-command", AWK, "--score-only")
+    assert scores(call(*alone, data=data))[0] == "command"
 
 
 def test_line_breaks_in_a_text_are_spaces() -> None:
@@ -168,7 +169,7 @@ def test_an_answer_that_is_no_number(tmp_path: Path, answer: str) -> None:
     [
         ("cat", 65, ["stdin:1: the scorer's answer 'a"]),
         ("echo x; cat; sleep 9", 65, ["stdin:1: the scorer's answer 'x' is not a finite"]),
-        (f"head -n 100 | {AWK}", 69, ["stdin:101: ", "answered 100 of 300 rows"]),
+        (f"head -n 100 | {AWK}", 69, ["stdin:101: ", "answered 100 of "]),
         (f"{AWK}; echo 1", 69, ["more than 300 lines for 300 rows"]),
         (f"{AWK}; echo why >&2; exit 4", 69, ["exit code 4 after 300 of 300", "stderr ends: why"]),
         ("exec sleep 100", 69, ["stdin:1: exec sleep 100: no answer for 0.3 s"]),
@@ -228,6 +229,10 @@ def test_rejects_are_in_the_order_of_rows(tmp_path: Path) -> None:
         (["--scorer-command", "cat", "--scorer-name", "a,b"], "'a,b' is no name of a column"),
         (["--scorer-command", "cat", "--scorer-name", "a\tb"], "is no name of a column"),
         (["--scorer-command", "cat", "--similarity", "command,command"], "given twice"),
+        (["--scorer-command", "cat", "--model", "en-fr"], "--model has no effect with"),
+        (["--scorer-command", "cat", "--languages", "en,fr"], "--languages has no effect with"),
+        (["--scorer-command", "cat", "--no-column-check"], "--no-column-check has no effect"),
+        (["--scorer-command", "cat", "--device", "cuda"], "--device has no effect with"),
         (["--scorer-command", "cat", "--explain"], "--explain is for the measures of --model"),
         (
             ["--scorer-command", "cat", "--similarity", "csls", "--neighbours", "input"],

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.split import Part, SplitSettings, Splitter, row_groups
+from bitextfilter.commands.split import BY
+from bitextfilter.corpus.split import SIDES, Part, SplitSettings, Splitter, row_groups
 from bitextfilter.errors import SettingsError
 
 PERCENT = Fraction(1, 100)
@@ -63,6 +64,12 @@ def pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
 
 def parts_of(splitter: Splitter, rows: Sequence[Sequence[str]]) -> list[int]:
     return splitter.decide(splitter.keys(rows)).parts.tolist()
+
+
+def test_what_rows_have_in_common_is_one_of_the_choices() -> None:
+    assert set(SIDES) == set(BY)
+    with pytest.raises(SettingsError, match="by 'souce' is none of either"):
+        SplitSettings((DEV,), by="souce")
 
 
 @pytest.mark.parametrize("by", ["source", "target", "pair", "either"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.io.program_pool import Block, Lines, PoolSettings, ProgramError, ProgramPool
+from bitextfilter.io.programs import Program
 
 
 def blocks(*sizes: int) -> list[Lines]:
@@ -105,6 +106,33 @@ def test_a_death_is_mended(tmp_path: Path, processes: int) -> None:
     command = program(tmp_path, DIES.format(path=str(tmp_path / "again"), every=99))
     with pytest.raises(ProgramError, match="after 99 of 700 rows"):
         answers(command, blocks(700))
+
+
+def test_a_new_process_is_given_a_block_at_a_time(tmp_path: Path) -> None:
+    """The one before it was given all, and answered none: memory holds what the pipe does not."""
+    died = tmp_path / "died"
+    command = program(tmp_path, f"""
+import time
+every = [line for line in sys.stdin]
+if not os.path.exists({str(died)!r}):
+    open({str(died)!r}, "w").close()
+    sys.exit(3)
+sys.stdout.writelines(every)
+""")  # fmt: skip
+    long = [Lines([b"x" * 1000 + b"\n"] * 200) for _ in range(40)]
+    largest, give = 0, Program.give
+
+    def watched(self: Program, data: bytes) -> None:
+        nonlocal largest
+        give(self, data)
+        largest = max(largest, len(self._unwritten))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Program, "give", watched)
+        with ProgramPool(PoolSettings(command, 1, 20, retries=1)) as pool:
+            told = sum(len(news) for _, news in pool.answers(long))
+            assert (told, pool.restarts) == (8000, 1)
+    assert largest <= 200 * 1001
 
 
 def test_retries_are_deaths_without_an_answer_between(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ POOLING = "models/pooling.py"
 JOINED = "encoders/joined.py"
 NEIGHBOURS = "similarity/neighbours.py"
 VECTORS = "similarity/vectors.py"
+COMBINER = "similarity/score_combiner.py"
 
 LOSSES = "tests/training/test_objectives.py"
 LEARNING = "tests/training/test_bilingual_training.py"
@@ -23,6 +24,7 @@ MEANING = "tests/system/test_meaning.py"
 FORMULAS = "tests/encoders/test_formulas.py"
 JOINING = "tests/encoders/test_joined.py"
 POOLINGS = "tests/models/test_pooling.py"
+COMBINING = "tests/training/test_combiner.py"
 
 
 class Mutation(NamedTuple):
@@ -384,5 +386,21 @@ MUTATIONS = (
         "(back, there)",
         "(there, back)",
         "tests/mining/test_word_lexicon.py",
+    ),
+    Mutation(
+        "combiner of scores, the sigmoid of a weighted sum",
+        "a missing score has no weight of its own",
+        COMBINER,
+        "np.where(missing, self.missing_weights, standard * np.array(self.weights))",
+        "np.where(missing, 0.0, standard * np.array(self.weights))",
+        COMBINING,
+    ),
+    Mutation(
+        "combiner of scores, boosted trees",
+        "a score at a threshold goes right",
+        COMBINER,
+        "values <= thresholds[at]",
+        "values < thresholds[at]",
+        COMBINING,
     ),
 )

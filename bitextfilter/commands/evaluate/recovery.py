@@ -149,7 +149,7 @@ def _read(
     else:
         from bitextfilter.io.given_vectors import GivenRows
 
-        given.check()
+        given.check(("device",))
         files = given.open(run)
         rows = GivenRows(reader, files)
         windows = run.windows(rows)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.frame.options import COUNT, is_given, option
+from bitextfilter.commands.frame.command import needs_none_of
+from bitextfilter.commands.frame.options import COUNT, option
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
@@ -48,10 +49,7 @@ class VectorFiles:
             if (path is not None) != (side in _SIDES[:sides]):
                 needed = " and ".join(f"--{name}-vectors" for name in _SIDES[:sides])
                 raise click.UsageError(f"given vectors are {needed} here")
-        for name in ("model", "languages", *refused):
-            if is_given(name):
-                words = f"--{name.replace('_', '-')}"
-                raise click.UsageError(f"{words} does not go with given vectors")
+        needs_none_of(("model", "languages", *refused), "does not go with given vectors")
 
     def open(self, run: Run) -> tuple[GivenVectors, ...]:
         """Open the files; the manifest gets their digests. Raises InputError, NotFoundError."""

@@ -27,7 +27,8 @@ class ScorerCommand:
 
     scorer_command: str | None = option(
         "--scorer-command CMD",
-        "Score by a program, too: it reads source<TAB>target lines, and prints a number for each.",
+        "Score by a program, which reads source<TAB>target lines and prints a number for each; "
+        "with --similarity, beside those measures.",
     )
     scorer_name: str = option(
         "--scorer-name NAME", "Name of its column, also for --similarity.", default="command"
