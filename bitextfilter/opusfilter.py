@@ -16,6 +16,7 @@ This module alone imports ``opusfilter``, which the user has.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -49,10 +50,6 @@ class _WindowFilter(opusfilter.FilterABC):  # type: ignore[misc]
         """Yield the score of each pair, in order."""
         return (score for _, score in self._scored(pairs))
 
-    def accept(self, score: float | bool) -> bool:
-        """Return whether a pair with this score is kept."""
-        raise NotImplementedError
-
     def _scored(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, float | bool]]:
         every = iter(pairs)
         while window := list(islice(every, _WINDOW)):
@@ -61,9 +58,9 @@ class _WindowFilter(opusfilter.FilterABC):  # type: ignore[misc]
                 raise SettingsError(f"{self.__class__.__name__} is for two files, not {max(sizes)}")
             yield from zip(window, self._scores(window), strict=True)
 
+    @abstractmethod
     def _scores(self, window: Sequence[Pair]) -> Sequence[float | bool]:
         """Return the score of each pair of a window."""
-        raise NotImplementedError
 
 
 class BitextScoreFilter(_WindowFilter):
