@@ -66,20 +66,22 @@ bench: install
 torture: install
 	$(VENV)/bin/python tests/faults/torture.py --hours $(HOURS) --jobs $(JOBS)
 
+TESTED := bleu,combiner,cpu,fasttext,language,lingua,morfessor,near,onnx,report,sentence-transformers,sentences,static,statistics,test
+
 # torch stays as pinned. The documentation and Ray are tested with new versions alone.
 oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(PYTHON) tests/support/oldest.py > $(VENV)-oldest/constraints.txt
 	PIP_CONSTRAINT=$(VENV)-oldest/constraints.txt $(VENV)-oldest/bin/python -m pip install --quiet \
-	    --editable '.[bleu,combiner,cpu,fasttext,language,lingua,morfessor,near,report,sentences,statistics,test]'
+	    --editable '.[$(TESTED)]'
 	$(VENV)-oldest/bin/python -m pytest -q -W default
 
-# Where pycld2 and fasttext have no wheel for this Python, they are built: by a C++ compiler.
+# torch stays as pinned. Where pycld2 and fasttext have no wheel for this Python, they are built: by a C++ compiler.
 newest:
 	rm -rf $(VENV)-newest
 	$(PYTHON) -m venv $(VENV)-newest
 	$(VENV)-newest/bin/python -m pip install --quiet \
-	    --editable '.[bleu,cpu,fasttext,language,lingua,morfessor,near,report,sentences,statistics,test]'
+	    --editable '.[$(TESTED)]'
 	$(VENV)-newest/bin/python -m pytest -q -W default
 
 pythons:
@@ -116,7 +118,7 @@ sbom: $(VENV)-audit/bin/python $(VENV)/.installed-demo
 # kenlm is built from source: without a C++ compiler, its tests are skipped.
 KENLM := $(if $(shell command -v c++),kenlm$(comma))
 $(VENV)/.installed-demo: EXTRAS :=
-$(VENV)/.installed-all: EXTRAS := [bleu,combiner,cpu,docs,fasttext,$(KENLM)language,lingua,morfessor,near,onnx,ray,report,sentence-transformers,sentences,static,statistics,test]
+$(VENV)/.installed-all: EXTRAS := [$(TESTED),$(KENLM)docs,ray]
 $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing into $(VENV): some minutes the first time"
 	$(VENV)/bin/python -m pip install --quiet --editable '.$(EXTRAS)'

@@ -140,9 +140,9 @@ class BitextRulesFilter(_WindowFilter):
             SettingsError: a rule or a parameter is unknown, or a rule cannot run.
         """
         super().__init__(**others)
-        two = None if languages is None else (languages[0], languages[-1])
-        if languages is not None and len(languages) != 2:
+        if languages is not None and (isinstance(languages, str) or len(languages) != 2):
             raise SettingsError(f"languages are two, source and target, not {languages!r}")
+        two = None if languages is None else (languages[0], languages[1])
         self.rules = Filter(rules, two, without)
 
     def accept(self, score: float | bool) -> bool:

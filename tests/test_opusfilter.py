@@ -119,6 +119,9 @@ def test_errors(module: Any) -> None:
         module.BitextScoreFilter("no-model")
     with pytest.raises(SettingsError, match="two, source and target"):
         module.BitextRulesFilter(languages=["en", "de", "fr"])
+    for wrong in ([], "de"):
+        with pytest.raises(SettingsError, match="languages are two"):
+            module.BitextRulesFilter(languages=wrong)
     with pytest.raises(SettingsError, match="BitextRulesFilter is for two files, not 3"):
         [*module.BitextRulesFilter().score([("a", "b", "c")])]
 

@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,8 +138,8 @@ def spell(words: Sequence[str], options: Mapping[str, Value], arguments: Sequenc
 
     Raises WrongOptionError.
     """
+    from bitextfilter.settings import nearest
     from bitextfilter.workflows.recipe_plan import Spelling, WrongOptionError
-    from bitextfilter.workflows.recipes import near
 
     found = _command(words)
     known = _options(found)
@@ -150,7 +149,7 @@ def spell(words: Sequence[str], options: Mapping[str, Value], arguments: Sequenc
             line.words.extend(_words(name, value, known[name]))
             _note_files(line, name, value, known[name])
         elif name not in ("input", "output"):
-            raise WrongOptionError(f"{words[0]} has no option {name}{near(name, known)}", name)
+            raise WrongOptionError(f"{words[0]} has no option {name}{nearest(name, known)}", name)
     line.may_read.extend(part for word in arguments for part in _paths(word))
     line.words.extend(["--"] * any(a[:1] == "-" != a for a in arguments) + [*map(str, arguments)])
     try:
@@ -163,15 +162,14 @@ def spell(words: Sequence[str], options: Mapping[str, Value], arguments: Sequenc
 
 def _command(words: Sequence[str]) -> click.Command:
     """Return the command of a name, and perhaps of a subcommand. Raises WrongOptionError."""
-    from bitextfilter.commands.main import COMMANDS
+    from bitextfilter.commands.main import COMMANDS, command_of
+    from bitextfilter.settings import nearest
     from bitextfilter.workflows.recipe_plan import WrongOptionError
-    from bitextfilter.workflows.recipes import near
 
     name = words[0]
     if name not in COMMANDS or name in ("bitext", "bitext-run"):
-        raise WrongOptionError(f"no command is called {name}{near(name, COMMANDS)}", "command")
-    module = name.removeprefix("bitext-").replace("-", "_")
-    found: click.Command | None = import_module(f"bitextfilter.commands.{module}").main
+        raise WrongOptionError(f"no command is called {name}{nearest(name, COMMANDS)}", "command")
+    found: click.Command | None = command_of(name)
     if isinstance(found, click.Group):
         group, context = found, click.Context(found)
         inner = group.list_commands(context)
@@ -216,16 +214,27 @@ def _words(name: str, value: Value, known: click.Option) -> list[str]:
 def _note_files(line: Spelling, name: str, value: Value, known: click.Option) -> None:
     """Add the files in the value of an option to those that the step reads or writes."""
     kind = known.metavar or ""
-    named = re.search("FILE|DIR", kind) or name in _WRITTEN
-    if not named or name in _OWN_STATE:
+    if name in _OWN_STATE or known.is_flag:
         return
     files = [str(one) for one in (value if isinstance(value, list) else [value])]
-    if name in _WRITTEN or (known.help or "").startswith("Write"):
+    if not (re.search("FILE|DIR", kind) or name in _WRITTEN):
+        parts = {part for text in files for part in re.split("[,=:@]", text)}
+        line.may_read.extend(part for part in parts if part and not Path(part).is_dir())
+    elif name in _WRITTEN or (known.help or "").startswith("Write"):
         line.writes.extend(files)
     elif kind == "FILE":
         line.reads.extend(files)
+        if name == "rules":
+            line.may_read.extend(path for file in files for path in _included(file))
     else:
         line.may_read.extend(part for file in files for part in _paths(file))
+
+
+def _included(file: str) -> list[str]:
+    """Return the files that a file of rules includes."""
+    from bitextfilter.filters.rules_file import included_files
+
+    return [*map(str, included_files(file))]
 
 
 def _paths(word: str) -> set[str]:

@@ -49,6 +49,18 @@ def read_rules(
         raise SettingsError(f"{path}: {error}") from error
 
 
+def included_files(path: str | Path, seen: frozenset[Path] = frozenset()) -> list[Path]:
+    """Return the files that a file of rules includes, directly or not; none of a missing one.
+
+    Raises SettingsError for one that is no TOML, or includes other than files.
+    """
+    if not Path(path).is_file() or Path(path).resolve() in seen:
+        return []
+    found = _included(read_toml(path), Path(path))
+    seen |= {Path(path).resolve()}
+    return [*found, *(each for one in found for each in included_files(one, seen))]
+
+
 def _included(settings: Mapping[str, Any], file: Path) -> list[Path]:
     """Return the paths of the files to include."""
     names = settings.get("include", [])

@@ -157,17 +157,20 @@ class Programs:
     def _attend(self, program: Program, process: subprocess.Popen[bytes], writing: int) -> None:
         """Pass on the messages of a program until its end."""
         assert process.stderr is not None
-        with process.stderr as stream:
-            self._listen(program.say, stream)
-        while (code := self._ended(process)) is None:
-            time.sleep(0.01)
-        if code not in _WELL:
-            how = f"exit code {code}" if code > 0 else f"signal {-code}"
-            self.stop(
-                ProgramError(f"{program.name} failed ({how})", code if code > 0 else 128 - code)
-            )
-        with suppress(OSError):
-            os.close(writing)
+        try:
+            with process.stderr as stream:
+                self._listen(program.say, stream)
+            while (code := self._ended(process)) is None:
+                time.sleep(0.01)
+            if code not in _WELL:
+                how = f"exit code {code}" if code > 0 else f"signal {-code}"
+                code = code if code > 0 else 128 - code
+                self.stop(ProgramError(f"{program.name} failed ({how})", code))
+        except BaseException as error:  # noqa: BLE001 (told by the caller)
+            self.stop(error)
+        finally:
+            with suppress(OSError):
+                os.close(writing)
 
     def _listen(self, say: Say, stream: IO[bytes]) -> None:
         for line in stream:

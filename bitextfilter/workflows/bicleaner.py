@@ -11,6 +11,7 @@ from bitextfilter.io.files import read_lines
 from bitextfilter.models.folders import languages_of, naming_pair, shipped_models
 
 _LINE = re.compile(r"""(source_lang|target_lang|model)\s*:\s*["']?([^"'#]*?)["']?\s*(#.*)?""")
+_SOURCE, _TARGET = "source_lang", "target_lang"
 _ANY = {"", "xx", "xxx"}
 """Languages of a Bicleaner model of many languages."""
 _MANY = "multi"
@@ -32,7 +33,8 @@ def choose_model(model: str, source: str | None = None, target: str | None = Non
 
     Args:
         model: a shipped model, the folder of one, or a ``metadata.yaml``. Its keys ``source_lang``
-            and ``target_lang`` name the languages, its key ``model`` may name a model or a folder;
+            and ``target_lang`` name the languages, its key ``model`` may name a model, or a
+            folder, by its path from the file or from the working folder;
             without that, a shipped model of these languages is taken.
         source, target: languages, which override those of the file.
 
@@ -40,17 +42,16 @@ def choose_model(model: str, source: str | None = None, target: str | None = Non
         NotFoundError: there is no such model or file.
         SettingsError: the languages are unknown, or not those of the model.
     """
-    known = {"source_lang": source or "", "target_lang": target or "", "model": model}
+    wanted, name = (source or "", target or ""), model
     if model.endswith((".yaml", ".yml")):
         found = _read(model)
-        known = {name: known[name] if name != "model" else "" for name in known}
-        known = {name: known[name] or found.get(name, "") for name in known}
-        for name in ("source_lang", "target_lang"):
-            if known[name] in _ANY:
-                option = f"--{name}"
-                raise SettingsError(f"{model}: it does not name {name}; give {option}")
-    wanted = known["source_lang"], known["target_lang"]
-    name = known["model"] or _shipped(*wanted)
+        wanted = wanted[0] or found.get(_SOURCE, ""), wanted[1] or found.get(_TARGET, "")
+        for key, language in zip((_SOURCE, _TARGET), wanted, strict=True):
+            if language in _ANY:
+                raise SettingsError(f"{model}: it does not name {key}; give --{key}")
+        name = found.get("model") or _shipped(*wanted)
+        beside = Path(model).parent / name
+        name = str(beside) if beside.is_dir() else name
     own = languages_of(name)
     if own is None:
         if not all(wanted):

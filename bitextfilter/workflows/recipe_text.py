@@ -28,13 +28,15 @@ def script(plan: Plan, states: Mapping[int, str]) -> str:
 
 def line_of(pipe: Pipe) -> str:
     """Return the line of the shell that does the same as a pipe."""
-    parts = [_line(line, len(pipe.lines) > 1) for line in pipe.lines]
+    parts = [_line(line) for line in pipe.lines]
     stdin, stdout = pipe.lines[0].stdin, pipe.lines[-1].stdout
     if stdin is not None:
         if packer := _packer(stdin):
             parts.insert(0, f"{packer} -dc {shlex.quote(stdin)}")
         else:
             parts[0] += f" < {shlex.quote(stdin)}"
+    elif pipe.lines[0].step.shell:
+        parts[0] += " < /dev/null"
     if stdout is not None:
         if packer := _packer(stdout):
             parts.append(f"{packer} -c")
@@ -42,10 +44,8 @@ def line_of(pipe: Pipe) -> str:
     return " \\\n    | ".join(parts)
 
 
-def _line(line: Line, joined: bool) -> str:
-    if line.step.command:
-        return shlex.join(line.whole)
-    return f"{{ {line.step.shell}; }}" if joined or line.stdin or line.stdout else line.step.shell
+def _line(line: Line) -> str:
+    return shlex.join(line.whole if line.step.command else ["sh", "-c", line.step.shell])
 
 
 def _packer(path: str) -> str | None:

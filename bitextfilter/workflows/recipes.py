@@ -7,15 +7,15 @@ name, and any other key is a variable, which stands in texts as ``{name}``.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import read_toml
+from bitextfilter.settings import nearest
 
 Value = str | int | float | bool | list[str | int | float]
 """Value of an option."""
@@ -26,6 +26,8 @@ _OWN = {"shell": str, "skip": bool, "reads": list, "writes": list, "arguments": 
 """Further keys that are no options, and their types."""
 _TYPES: dict[type, str] = {str: "a text", bool: "true or false", list: "a list of texts"}
 
+_FROM_ELSEWHERE = {"here", "data", "pair", "source", "target"}
+"""Variables that are known without a text of their own."""
 _VARIABLE = re.compile(r"\{(\{?)([a-z][a-z0-9_-]*)\}(\}?)")
 
 
@@ -79,7 +81,7 @@ class Recipe:
         for name in wanted:
             if name not in self.data:
                 raise SettingsError(
-                    f"{self.file}: no data set is called {name}{near(name, self.data)}"
+                    f"{self.file}: no data set is called {name}{nearest(name, self.data)}"
                 )
         return [name for name in self.data if not wanted or name in wanted] or [""]
 
@@ -108,7 +110,7 @@ class Recipe:
         if pair := own.get("pair"):
             if pair not in self.pairs:
                 raise self.error(
-                    f"data.{data}", f"there is no table [pair.{pair}]{near(pair, self.pairs)}"
+                    f"data.{data}", f"there is no table [pair.{pair}]{nearest(pair, self.pairs)}"
                 )
             levels.append((f"pair.{pair}", self.pairs[pair]))
         return [*levels, (f"data.{data}", own)]
@@ -141,7 +143,7 @@ class Recipe:
             if name not in variables:
                 raise self.error(
                     table,
-                    f"no variable is called {name}{near(name, variables)}; {{{{{name}}}}} is the"
+                    f"no variable is called {name}{nearest(name, variables)}; {{{{{name}}}}} is the"
                     f" text {{{name}}}",
                 )
             return opened + variables[name] + closed
@@ -198,12 +200,6 @@ def _texts(values: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(map(str, values.get(key, ())))
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """Suggest a known name with a similar spelling; empty if there is none."""
-    found = difflib.get_close_matches(str(name), list(known), 1)
-    return f"; did you mean {found[0]}?" if found else ""
-
-
 def read_recipe(path: str, variables: Mapping[str, str]) -> Recipe:
     """Read a recipe; *variables* override those of the file.
 
@@ -223,7 +219,20 @@ def read_recipe(path: str, variables: Mapping[str, str]) -> Recipe:
     recipe = Recipe(path, dict(_named(path, steps)), defaults, pairs, data, variables)
     for table, values in _overriding(recipe):
         _check_overriding(recipe, table, values)
+    known = {*_named_variables(recipe)}
+    for name in variables:
+        if name in _FROM_ELSEWHERE or name not in known:
+            near = nearest(name, known - _FROM_ELSEWHERE)
+            raise SettingsError(f"{path}: --set {name}: no variable of this recipe{near}")
     return recipe
+
+
+def _named_variables(recipe: Recipe) -> Iterator[str]:
+    """Yield the variables that the tables of a recipe set, or have in their texts."""
+    for _, values in _overriding(recipe):
+        yield from (name for name, value in values.items() if not isinstance(value, dict))
+    tables = [*recipe.steps.values(), *(values for _, values in _overriding(recipe))]
+    yield from (found[2] for found in _VARIABLE.finditer(str(tables)))
 
 
 def _tables(path: str, name: str, group: Any) -> dict[str, Any]:
@@ -265,7 +274,7 @@ def _check_overriding(recipe: Recipe, table: str, values: Mapping[str, Any]) -> 
     """Raise SettingsError for a table of no step, and for a variable that is no text."""
     for name, value in values.items():
         if isinstance(value, dict) and name not in recipe.steps:
-            raise recipe.error(table, f"no step is called {name}{near(name, recipe.steps)}")
+            raise recipe.error(table, f"no step is called {name}{nearest(name, recipe.steps)}")
         if not isinstance(value, dict) and name in recipe.steps:
             raise recipe.error(table, f"{name} is a step: write {name}.OPTION = VALUE")
         if "\0" in str(value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -160,6 +161,53 @@ def edited(path: str, text: str) -> Callable[[Path], object]:
 
 def recipe(old: str, new: str) -> Callable[[Path], object]:
     return lambda folder: (folder / "recipe.toml").write_text(SMALL.replace(old, new))
+
+
+def test_lines_of_the_shell_are_themselves_in_the_script(folder: Path, commands: Path) -> None:
+    """A comment, another folder, and a program that would read a terminal."""
+    (folder / "recipe.toml").write_text("""
+[[step]]
+name = "list"
+shell = "cat; ls a.tsv # no more"
+output = "list.txt"
+[[step]]
+name = "away"
+shell = "cd / && echo away"
+output = "away.txt"
+[[step]]
+name = "copy"
+shell = "cat"
+input = "list.txt"
+output = "copy.txt"
+""")
+    script = call("--dry-run").stdout
+    search = os.pathsep.join([str(commands), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": search}
+    subprocess.run(["bash", "-c", script], check=True, env=environment, input=b"never read")
+    by_shell = content(folder)
+    assert (by_shell["list.txt"], by_shell["copy.txt"]) == (b"a.tsv\n", b"a.tsv\n")
+    for name in ("list", "away", "copy"):
+        (folder / f"{name}.txt").unlink()
+    ran()
+    assert content(folder) == by_shell
+
+
+@pytest.mark.parametrize("option", ['rules = "first.toml"', 'rule = "perplexity:source=m.arpa"'])
+def test_files_within_options_are_known(option: str, folder: Path) -> None:
+    (folder / "recipe.toml").write_text(f"""
+[[step]]
+command = "bitext-filter"
+input = "a.tsv"
+output = "kept.tsv"
+languages = "en,de"
+{option}
+""")
+    (folder / "first.toml").write_text('include = "second.toml"\n')
+    (folder / "second.toml").write_text('include = ["first.toml"]\n')  # which bitext-filter refuses
+    (folder / "m.arpa").write_text("a model\n")
+    graph = call("--graph", "mermaid").stdout
+    wanted = "second.toml" if "rules" in option else "m.arpa"
+    assert wanted in graph and "third.toml" not in graph
 
 
 @pytest.mark.parametrize(
@@ -392,6 +440,10 @@ def test_errors_of_recipes_are_one_line(folder: Path, text: str, code: int, mess
 
 def test_errors_of_the_command_line(folder: Path) -> None:
     assert call("--set", "out").exit_code == 2
+    for name, told in (("otu", "; did you mean out?"), ("here", ""), ("data", ""), ("pair", "")):
+        result = call("--set", f"{name}=x")
+        assert result.exit_code == 78 and "no variable of this recipe" in result.stderr
+        assert told in result.stderr
     result = call("--data", "c")
     assert (result.exit_code, result.stderr) == (
         78,
@@ -492,6 +544,7 @@ def test_the_files_of_options_are_known_as_read_or_written() -> None:
         for script in scripts()
         for words, sub in leaves(script)
         for name, option in command._options(sub).items()
+        if name in command._WRITTEN or re.search("FILE|DIR", option.metavar or "")
     }
     written = {(words[0], words[-1]) for words, (kind, _) in found.items() if kind == "written"}
     assert written >= {

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import NotFoundError, SettingsError
+from bitextfilter.models.folders import shipped_models
 from bitextfilter.workflows.bicleaner import choose_model
 
 
@@ -37,6 +38,12 @@ def pack(folder: Path, *lines: str) -> str:
 )
 def test_a_pack_chooses_a_model(tmp_path: Path, lines: tuple[str, ...], chosen: object) -> None:
     assert choose_model(pack(tmp_path, *lines)) == chosen
+
+
+def test_a_folder_beside_the_pack_is_its_model(tmp_path: Path) -> None:
+    (tmp_path / "own").symlink_to(shipped_models()["en-de"])
+    chosen = choose_model(pack(tmp_path, "source_lang: en", "target_lang: de", "model: own"))
+    assert chosen == (str(tmp_path / "own"), ("en", "de"), False)
 
 
 def test_languages_given_override_the_pack(tmp_path: Path) -> None:
