@@ -9,7 +9,6 @@ Letters: n and m documents of either side, c candidate pairs, a and b rows of tw
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Indices, Integers, Scores, Vectors
+from bitextfilter.arrays import Indices, Integers, Scores
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.mining.comparable import Mined
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
@@ -27,6 +26,8 @@ WEIGHTS, BIAS = (14.0, 48.0, 2.4), -4.6
 documents of 9 language pairs, some without partners."""
 RECOMMENDED_SCORE = 0.8
 """Pairs with this probability and more had a precision of 0.998 on these sets."""
+_TOGETHER = 256
+"""Candidates of a document that are compared together."""
 _FLOAT32_DIM = 1 << 10
 """Up to it, float32 holds sums of products of magnitudes up to 127 without rounding."""
 
@@ -37,6 +38,8 @@ class SketchedSide:
 
     rows: VectorFile
     """All sketches, ``(r, dim)``, of whole numbers: so their products are exact."""
+    lengths: Scores
+    """The length of each row, at least 1, ``(r,)``."""
     starts: Integers
     """The first row of each document, and the end, ``(n + 1,)``."""
     shares: Scores
@@ -49,16 +52,6 @@ class SketchedSide:
     """Numbers of words, ascending in each document, ``(w,)``."""
     word_weights: Scores
     """Their weights, ``(w,)``."""
-
-    def sketch(self, number: int) -> tuple[Vectors, Scores, Scores]:
-        """Return a document's rows, at length 1 (``(a, dim)`` and ``(a,)``), shares and means."""
-        part = slice(int(self.starts[number]), int(self.starts[number + 1]))
-        return self.rows[part], self.shares[part], self.means[part]
-
-    def rare(self, number: int) -> tuple[Integers, Scores]:
-        """Return a document's words and their weights."""
-        part = slice(int(self.word_starts[number]), int(self.word_starts[number + 1]))
-        return self.words[part], self.word_weights[part]
 
 
 def candidates(nearest: tuple[Neighbours, Neighbours]) -> tuple[Indices, Indices]:
@@ -82,59 +75,85 @@ def evidence(
     """Return how well the parts of each pair match, and the share of their words, ``(c,)`` each.
 
     *pairs* are in order of the source; *done* is called with the number of pairs just done.
+
+    Two parts match if each is the nearest of the other, by cosine less the mean of both parts' mean
+    cosines to unrelated text. A match of documents is the sum of these margins, where above 0, each
+    times the lower share of both parts in the weight of their documents: 0 to 1.
+
+    The share of words is the weight of the words of both, by the root of the product of both
+    documents' weights of words: 0 to 1.
     """
     matches, words = np.zeros((2, len(pairs[0])), np.float32)
+    known = np.zeros(_word_places(sides), np.bool_)
     bounds = np.flatnonzero(np.diff(pairs[0], prepend=-1, append=-1)).tolist()
     for first, last in pairwise(bounds):
         source = int(pairs[0][first])
-        own, known = _unit(sides[0].sketch(source)), sides[0].rare(source)
-        for place in range(first, last):
-            target = int(pairs[1][place])
-            matches[place] = match(own, _unit(sides[1].sketch(target)))
-            words[place] = shared(known, sides[1].rare(target))
+        for start in range(first, last, _TOGETHER):
+            part = slice(start, min(start + _TOGETHER, last))
+            matches[part] = _matches(sides, source, pairs[1][part])
+            words[part] = _shared_words(sides, source, pairs[1][part], known)
         done(last - first)
     return matches, words
 
 
-_Sketch = tuple[Vectors, Scores, Scores, Scores]
-"""Rows ``(a, dim)``, and their lengths, shares and means, each ``(a,)``."""
+def _word_places(sides: tuple[SketchedSide, SketchedSide]) -> int:
+    return 1 + max(int(side.words.max(initial=0)) for side in sides)
 
 
-def _unit(sketch: tuple[Vectors, Scores, Scores]) -> _Sketch:
-    rows, shares, means = sketch
-    lengths = np.sqrt(np.einsum("nd,nd->n", rows, rows, dtype=np.float64))
-    return rows, np.maximum(lengths, 1.0), shares, means
+def _places(starts: Integers, numbers: Indices) -> tuple[Indices, Integers]:
+    """Return the places of all parts of some documents, and where each document begins there."""
+    counts = starts[numbers + 1] - starts[numbers]
+    firsts = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum())) + np.repeat(starts[numbers] - firsts, counts), firsts
 
 
-def match(source: _Sketch, target: _Sketch) -> float:
-    """Return how well two documents' parts match, from 0 to 1.
-
-    Two parts match if each is the nearest of the other, by cosine less the mean of both parts' mean
-    cosines to unrelated text. The result is the sum of these margins, where above 0, each times the
-    lower share of both parts in the weight of their documents.
-    """
+def _matches(
+    sides: tuple[SketchedSide, SketchedSide], source: int, targets: Indices
+) -> NDArray[np.float64]:
+    """Return the match of a source with each of some targets, ``(c,)``."""
+    own, other = sides
+    rows = slice(int(own.starts[source]), int(own.starts[source + 1]))
+    places, firsts = _places(other.starts, targets)
+    one, all_ = own.rows[rows], other.rows[places]
     # Products of whole numbers up to 127: their sums are exact, in any order.
-    exact = np.float32 if source[0].shape[1] <= _FLOAT32_DIM else np.float64
-    products = (source[0].astype(exact) @ target[0].T.astype(exact)).astype(np.float64)
-    margins = products / (source[1][:, None] * target[1][None, :])
-    margins -= (source[3].astype(np.float64)[:, None] + target[3][None, :]) / 2
-    nearest = margins.argmax(axis=1)
-    rows = np.flatnonzero(margins.argmax(axis=0)[nearest] == np.arange(len(nearest)))
-    columns = nearest[rows]
-    lower = np.minimum(source[2][rows], target[2][columns]).astype(np.float64)
-    return float((lower * np.maximum(margins[rows, columns], 0.0)).sum())
+    exact = np.float32 if one.shape[1] <= _FLOAT32_DIM else np.float64
+    margins = (one.astype(exact) @ all_.astype(exact).T).astype(np.float64)
+    margins /= own.lengths[rows, None].astype(np.float64) * other.lengths[places]
+    margins -= (own.means[rows, None].astype(np.float64) + other.means[places]) / 2
+    nearest, columns = margins.argmax(axis=0), np.arange(len(places))
+    values = margins[nearest, columns]
+    document = np.repeat(np.arange(len(targets)), np.diff(firsts, append=len(places)))
+    mutual = values >= np.maximum.reduceat(margins, firsts, axis=1)[nearest, document]
+    # Of equal parts of a document, one matches.
+    columns = columns[mutual]
+    columns = columns[np.unique(document[columns] * len(one) + nearest[columns], True)[1]]
+    shares = np.minimum(own.shares[rows][nearest[columns]], other.shares[places][columns])
+    return _sums(document[columns], shares * np.maximum(values[columns], 0.0), len(targets))
 
 
-def shared(source: tuple[Integers, Scores], target: tuple[Integers, Scores]) -> float:
-    """Return the part of the weights of two documents' words that is of words of both, 0 to 1.
+def _sums(documents: Indices, values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Return the sum of the values of each document, ``(count,)``."""
+    return np.asarray(np.bincount(documents, values, minlength=count), np.float64)
 
-    That is their cosine, if each word has the root of its weight.
-    """
-    whole = float(source[1].sum()) * float(target[1].sum())
-    if whole <= 0:
-        return 0.0
-    common = np.isin(source[0], target[0], assume_unique=True)
-    return float(source[1][common].sum()) / math.sqrt(whole)
+
+def _shared_words(
+    sides: tuple[SketchedSide, SketchedSide],
+    source: int,
+    targets: Indices,
+    known: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Return the share of words of a source with each of some targets; *known* stays all False."""
+    own, other = sides
+    part = slice(int(own.word_starts[source]), int(own.word_starts[source + 1]))
+    places, firsts = _places(other.word_starts, targets)
+    document = np.repeat(np.arange(len(targets)), np.diff(firsts, append=len(places)))
+    weights = other.word_weights[places].astype(np.float64)
+    known[own.words[part]] = True
+    both = known[other.words[places]]
+    known[own.words[part]] = False
+    common = _sums(document[both], weights[both], len(targets))
+    whole = _sums(document, weights, len(targets)) * own.word_weights[part].sum(dtype=np.float64)
+    return np.asarray(np.where(whole > 0, common / np.sqrt(np.maximum(whole, 1e-30)), 0.0))
 
 
 def beyond_others(values: Scores, pairs: tuple[Indices, Indices]) -> Scores:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bitextfilter.arrays import Integers, Vectors
+from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.io.document_store import DocumentStore
 from bitextfilter.io.vector_file import VectorFile, VectorWriter
 from bitextfilter.io.work_folder import check_plan, claim, read_plan, write_plan
@@ -248,26 +248,30 @@ class DocumentPairer:
         sample = self._model.background
         if sample is None:
             sample = BackgroundSample(_sample(files[0]), _sample(files[1]), _SAMPLE_NEIGHBOURS)
-        found = []
-        for rows, own, mean in zip(
-            files, self._sides, (sample.source_means, sample.target_means), strict=True
-        ):
-            means = [
-                mean(rows[first : first + _BLOCK], self._settings.threads)
-                for first in range(0, len(rows), _BLOCK)
-            ]
-            found.append(
-                SketchedSide(
-                    rows,
-                    _bounds(own.sizes),
-                    np.array(own.shares, np.float32),
-                    np.concatenate(means),
-                    _bounds(np.array(own.word_counts, np.int64)),
-                    np.array(own.words, np.int64),
-                    np.array(own.word_weights, np.float32),
-                )
-            )
-        return found[0], found[1]
+        first = self._side_of(files[0], self._sides[0], sample.source_means)
+        return first, self._side_of(files[1], self._sides[1], sample.target_means)
+
+    def _side_of(
+        self, rows: VectorFile, own: _Gathered, mean: Callable[[Vectors, int], Scores]
+    ) -> SketchedSide:
+        """Return a side with its sketches; *mean* gives the mean cosines of vectors."""
+        parts = [slice(first, first + _BLOCK) for first in range(0, len(rows), _BLOCK)]
+        return SketchedSide(
+            rows,
+            np.concatenate([_lengths(rows[part]) for part in parts]),
+            _bounds(own.sizes),
+            np.array(own.shares, np.float32),
+            np.concatenate([mean(rows[part], self._settings.threads) for part in parts]),
+            _bounds(np.array(own.word_counts, np.int64)),
+            np.array(own.words, np.int64),
+            np.array(own.word_weights, np.float32),
+        )
+
+
+def _lengths(rows: Vectors) -> Scores:
+    """Return the length of each row, at least 1, ``(n,)``."""
+    squares = np.einsum("nd,nd->n", rows, rows, dtype=np.float64)
+    return np.asarray(np.sqrt(np.maximum(squares, 1.0)), np.float32)
 
 
 def _windows(store: DocumentStore, sentences: int, known: int) -> Iterator[range]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bitextfilter.arrays import Integers, Scores
 from bitextfilter.io.vector_file import VectorFile, VectorWriter
 from bitextfilter.mining import document_pairs
 from bitextfilter.mining.document_pairs import (
@@ -18,11 +18,12 @@ from bitextfilter.mining.document_pairs import (
     evidence,
     one_to_one,
     probabilities,
-    shared,
 )
 from bitextfilter.similarity.neighbours import NO_ROW
 
 GENERATOR = np.random.default_rng(6)
+WEIGHTS = GENERATOR.random(30).astype(np.float32)
+"""Of each word, on both sides."""
 SIZES = [1, 3, 5, 2], [2, 4, 1]
 
 
@@ -36,12 +37,18 @@ def sketched(folder: Path, side: int) -> SketchedSide:
     words = np.sort(GENERATOR.permutation(30)[: 3 * len(SIZES[side])].reshape(-1, 3), axis=1)
     return SketchedSide(
         VectorFile(folder / str(side), 8, "int8"),
+        np.linalg.norm(rows, axis=1).astype(np.float32),
         np.concatenate([[0], np.cumsum(SIZES[side])]),
         *(shares, means),
         np.arange(0, words.size + 1, 3),
         words.ravel(),
-        GENERATOR.random(words.size).astype(np.float32),
+        WEIGHTS[words.ravel()],
     )
+
+
+def words_of(side: SketchedSide, number: int) -> dict[int, float]:
+    part = range(int(side.word_starts[number]), int(side.word_starts[number + 1]))
+    return {int(side.words[place]): float(side.word_weights[place]) for place in part}
 
 
 def naive_match(one: SketchedSide, other: SketchedSide, i: int, j: int) -> float:
@@ -61,7 +68,11 @@ def naive_match(one: SketchedSide, other: SketchedSide, i: int, j: int) -> float
     return total
 
 
-def test_evidence_is_that_of_naive_loops(tmp_path: Path) -> None:
+@pytest.mark.parametrize("together", [1, 256])
+def test_evidence_is_that_of_naive_loops(
+    tmp_path: Path, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_pairs, "_TOGETHER", together)
     sides = sketched(tmp_path, 0), sketched(tmp_path, 1)
     pairs = np.array([0, 0, 1, 1, 2, 3, 3]), np.array([0, 2, 1, 2, 1, 0, 1])
     counted: list[int] = []
@@ -69,8 +80,7 @@ def test_evidence_is_that_of_naive_loops(tmp_path: Path) -> None:
     assert counted == [2, 2, 1, 2]
     for place, (i, j) in enumerate(zip(*pairs, strict=True)):
         assert matches[place] == pytest.approx(naive_match(*sides, i, j), abs=1e-6)
-        rare = sides[0].rare(i), sides[1].rare(j)
-        known = [dict(zip(*map(list, each), strict=True)) for each in rare]
+        known = [words_of(side, k) for side, k in zip(sides, (i, j), strict=True)]
         common = sum(float(w) for word, w in known[0].items() if word in known[1])
         whole = math.sqrt(sum(map(float, known[0].values())) * sum(map(float, known[1].values())))
         assert words[place] == pytest.approx(common / whole, abs=1e-6)
@@ -80,9 +90,17 @@ def test_products_are_exact_for_any_width() -> None:
     assert document_pairs._FLOAT32_DIM * 127**2 < 2**24
 
 
-def test_no_words_share_nothing() -> None:
-    nothing: tuple[Integers, Scores] = np.zeros(0, np.int64), np.zeros(0, np.float32)
-    assert shared(nothing, nothing) == 0
+def test_documents_without_words_share_nothing(tmp_path: Path) -> None:
+    one, other = (
+        replace(
+            sketched(tmp_path, side),
+            word_starts=np.zeros(len(SIZES[side]) + 1, np.int64),
+            words=np.zeros(0, np.int64),
+            word_weights=np.zeros(0, np.float32),
+        )
+        for side in (0, 1)
+    )
+    assert evidence((one, other), (np.array([0]), np.array([0])))[1].tolist() == [0]
 
 
 def test_values_beyond_those_of_others() -> None:
