@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.arrays import Integers, Scores, Vectors
+from bitextfilter.errors import InputError
 from bitextfilter.io.document_store import DocumentStore
+from bitextfilter.io.files import naming_output
 from bitextfilter.io.vector_file import VectorFile, VectorWriter
 from bitextfilter.io.work_folder import check_plan, claim, read_plan, write_plan
 from bitextfilter.mining.comparable import Mined
@@ -162,8 +164,9 @@ class DocumentPairer:
         own, dim = self._sides[side], self._model.encoder.dim
         sizes: list[Integers] = []
         with (
-            VectorWriter(self._path(side, "sketches"), dim, "int8") as sketches,
+            # Sketches are made safe first, also where the block ends.
             VectorWriter(self._path(side, "vectors"), dim, "float16") as vectors,
+            VectorWriter(self._path(side, "sketches"), dim, "int8") as sketches,
         ):
             known, kept, safe = vectors.rows, sketches.rows, 0
             for numbers in _windows(own.store, self._settings.window, known):
@@ -183,6 +186,9 @@ class DocumentPairer:
                     vectors.sync()
                     safe = 0
         own.sizes = np.concatenate(sizes)
+        if sketches.rows != own.sizes.sum():
+            path = str(self._path(side, "sketches"))
+            raise InputError("its vectors are damaged", file=path, remedy="remove the folder")
 
     def _lay_out(self, own: _Gathered, documents: list[list[str]]) -> Layout:
         """Return the layout of documents, and keep their shares and rare words."""
@@ -211,7 +217,8 @@ class DocumentPairer:
             self._centre(side)
         sizes = len(self._sides[0].store), len(self._sides[1].store)
         folder = self._folder / f"nearest.{self._settings.neighbours}"
-        folder.mkdir(exist_ok=True)
+        with naming_output(folder):
+            folder.mkdir(exist_ok=True)
         remove_drafts(folder)
         neighbours = NeighbourFiles(folder, sizes, self._settings.neighbours)
         files = self._path(0, "centred"), self._path(1, "centred")
@@ -236,7 +243,8 @@ class DocumentPairer:
         total = sum((vectors[rows].sum(axis=0, dtype=np.float64) for rows in blocks), np.zeros(dim))
         mean = (total / len(vectors)).astype(np.float32)
         path = self._path(side, "centred")
-        path.unlink(missing_ok=True)
+        with naming_output(path):
+            path.unlink(missing_ok=True)
         with VectorWriter(path, dim, "float16") as writer:
             for rows in blocks:
                 writer.append(centred(vectors[rows], mean, len(vectors)))
