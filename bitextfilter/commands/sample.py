@@ -78,26 +78,25 @@ def main(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> N
 
     Rows of similar meaning form clusters. The sample takes the row of the highest score of each,
     then the second best of each, and so on, within all of --top-lines, --top-words and
-    --top-fraction. Cut rows that are bad before: it takes some of every kind. --clusters 1 keeps
-    what bitext-rank keeps; the more clusters, the more diverse, and the lower the scores.
+    --top-fraction. So cut bad rows before: it takes some of every kind. Equal scores are drawn by
+    --seed: scores of one decimal give a more diverse sample than those of four. --clusters 1 takes
+    the highest scores of all.
 
     --drop-similar leaves out semantic duplicates: of rows with this cosine or more, within a
-    cluster, the best stays. 1 is for equal meaning, 0.9 a little less. Without a budget, this is
-    all it does.
+    cluster, the best stays. Without a budget, this is all it does.
 
-    Meaning is by the vectors of --model, or --source-vectors and --target-vectors. The cosine of
-    two rows is the mean of the cosines of their sides. Rows without a score come last in their
-    cluster; equal scores stay in input order. Several files are one corpus. The result depends on
-    the rows, the model and --seed alone.
+    Meaning is by the vectors of --model, or --source-vectors and --target-vectors. The vector of a
+    row is the mean of those of its sides. Rows without a score come last in their cluster. Several
+    files are one corpus. The result depends on the rows, the model and --seed alone.
 
     --rejects gets the other rows, with the line that they are like, or their rank. Rows and vectors
-    wait in temporary files (in TMPDIR: the text, and 2 KB a row with en-de); some 100 bytes a row
+    wait in temporary files (in TMPDIR: the text, and 1 KB a row with en-de); some 100 bytes a row
     are in memory.
 
     Example:
 
-        bitext-score < pairs.tsv | bitext-sample --top-words 10M > sample.tsv
-        bitext-rank --min-score recommended < scored.tsv | bitext-sample --top-lines 10k > dev.tsv
+        bitext-score --digits 1 < pairs.tsv | bitext-sample --top-words 10M > sample.tsv
+        bitext-rank --min-score recommended < scored.tsv | bitext-sample --top-lines 10k > some.tsv
         bitext-sample --drop-similar 0.9 --rejects gone.tsv < scored.tsv > distinct.tsv
     """
     from bitextfilter.corpus.diverse_sample import diverse_order
@@ -194,7 +193,7 @@ def _tell(run: Run, settings: _Settings, ranked: Ranked, order: DiverseOrder) ->
     """Add the clusters to summary and manifest; warn if no row has a score."""
     unscored = ranked.unscored()
     if 0 < len(ranked) == unscored:
-        run.warn(f"no row has a number in column {settings.column}: all count as equal")
+        run.warn(f"no row has a number in column {settings.column}: all are drawn")
     run.counts.update(unscored=unscored, clusters=len(np.unique(order.clusters)))
     if settings.drop_similar is not None:
         run.counts["similar"] = int((order.like >= 0).sum())

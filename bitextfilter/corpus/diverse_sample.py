@@ -1,7 +1,8 @@
 """A diverse order of rows: the best of each cluster, then the second best of each, and so on.
 
 With one cluster this is the order of the scores. A budget of the first rows of the order is spread
-over all clusters, so over all that the corpus is about.
+over all clusters, so over all that the corpus is about. Equal scores are in random order, so that
+coarse scores trade their finest differences for diversity.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from bitextfilter.similarity.clusters import (
 
 @dataclass(frozen=True)
 class SampleSettings:
-    """Number of clusters (None: the square root of that of the rows), and the seed."""
+    """Settings of the order."""
 
     clusters: int | None = None
+    """None for the square root of the number of rows."""
     alike: float | None = None
     """The least cosine of pairs of which one is left out; None keeps all."""
     seed: int = 1
@@ -53,8 +55,8 @@ class DiverseOrder:
 def diverse_order(vectors: UnitVectors, scores: Floats, settings: SampleSettings) -> DiverseOrder:
     """Order rows.
 
-    Of each cluster the highest score comes first, the first row among equals, and NaN last. All
-    rows of one turn, one a cluster, are ordered likewise.
+    Of each cluster the highest score comes first, and NaN last; equal ones are drawn by the seed.
+    All rows of one turn, one a cluster, are ordered likewise.
 
     Args:
         vectors: of the rows, ``(n, d)``.
@@ -68,7 +70,8 @@ def diverse_order(vectors: UnitVectors, scores: Floats, settings: SampleSettings
     threads = settings.threads
     centroids = fit_centroids(vectors, settings.count(rows), settings.seed, threads)
     clusters = clusters_of(vectors, centroids, threads)
-    order = np.lexsort((-scores, clusters))
+    draw = np.random.default_rng((settings.seed, 1)).permutation(rows)
+    order = np.lexsort((draw, -scores, clusters))
     if settings.alike is not None:
         parts = np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1)
         least = settings.alike
@@ -77,7 +80,7 @@ def diverse_order(vectors: UnitVectors, scores: Floats, settings: SampleSettings
         order = order[like[order] == NO_ROW]
     turns = _turns(clusters[order])
     places = np.full(rows, np.nan)
-    places[order[np.lexsort((order, -scores[order], turns))]] = np.arange(len(order))
+    places[order[np.lexsort((draw[order], -scores[order], turns))]] = np.arange(len(order))
     return DiverseOrder(places, clusters, like)
 
 

@@ -36,6 +36,7 @@ ATTACKS: dict[Attack, float] = {
     rows.filter_: 8,
     rows.dedup: 4,
     rows.rank: 4,
+    rows.sample: 1,
     rows.noise: 3,
     formats.convert: 4,
     formats.misread: 2,

@@ -101,6 +101,8 @@ LINES = {
     "fix by processes": "bitext-fix --threads 2 --batch-size 60 -i @/rows.tsv -o out.tsv",
     "rank": "bitext-rank -i @/scored.tsv -o out.tsv --top-words 600 --rejects out.rejects",
     "rank in order": "bitext-rank -i @/scored.tsv --order input --top-lines 50 -o out.tsv.gz",
+    "sample": f"bitext-sample {MODEL} -i @/scored.tsv -o out.tsv --column 3 --top-words 300"
+    " --drop-similar 0.95 --rejects out.rejects",
     "dedup": "bitext-dedup @/scored.tsv -o out.tsv --match normalised --memory 1M"
     " --keep best --column 3 --groups out.groups --rejects out.rejects",
     "dedup near": "bitext-dedup @/rows.tsv @/rows.tsv.gz -o out.tsv --match near --by source"
