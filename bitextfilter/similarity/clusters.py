@@ -29,6 +29,8 @@ _BLOCK = 1024
 """Rows that are compared at a time."""
 _POINTS = 32
 """Rows a centroid that the centroids are learnt from."""
+_START_POINTS = 4
+"""Rows a centroid of which learning starts with one."""
 _ROUNDS = 10
 """The most rounds of learning."""
 _SLACK = 1e-6
@@ -78,13 +80,14 @@ def fit_centroids(vectors: UnitVectors, count: int, seed: int = 1, threads: int 
     Args:
         vectors: ``(n, d)``, at least *count* rows.
         count: how many.
-        seed: draws the sample, and its rows that learning starts from.
+        seed: draws the sample, and its rows that learning starts from, by ``distant_rows``.
         threads: blocks side by side; the result does not depend on it.
     """
     draw = np.random.default_rng(seed)
     wanted = min(len(vectors), _POINTS * count)
     places = draw.permutation(len(vectors))[:wanted]
-    centroids = vectors[places[:count]]
+    starts = vectors[np.sort(places[: _START_POINTS * count])]
+    centroids = starts[distant_rows(starts, count, draw)]
     places = np.sort(places)
     before = np.zeros(0, np.int64)
     for _ in range(_ROUNDS):
@@ -93,6 +96,35 @@ def fit_centroids(vectors: UnitVectors, count: int, seed: int = 1, threads: int 
             break
         before, centroids = labels, means
     return centroids
+
+
+def distant_rows(rows: Vectors, count: int, draw: np.random.Generator) -> Indices:
+    """Draw rows that are far from each other (k-means++, Arthur & Vassilvitskii 2007).
+
+    The first is any; each next one is drawn by its squared distance to the nearest so far. Rows
+    without a distance come last.
+
+    Args:
+        rows: ``(n, d)``, of length 1 or 0.
+        count: how many, at most n.
+        draw: draws them.
+
+    Returns:
+        Their places ``(k,)``.
+    """
+    exact = rows.astype(np.float64)
+    left = np.ones(len(rows), bool)
+    chosen = [int(draw.integers(len(rows)))]
+    gaps = np.full(len(rows), np.inf)
+    while len(chosen) < count:
+        left[chosen[-1]] = False
+        gaps = np.minimum(gaps, 1 - exact @ exact[chosen[-1]])  # half the squared distance
+        weights = np.where(left & (gaps > _SLACK), gaps, 0.0)
+        able = np.flatnonzero(weights if weights.any() else left)
+        bounds = np.cumsum(weights[able])
+        place = np.searchsorted(bounds, draw.random() * bounds[-1], "right")
+        chosen.append(int(able[min(place, len(able) - 1)]))
+    return np.array(chosen)
 
 
 def _round(

@@ -12,6 +12,7 @@ from bitextfilter.similarity.clusters import (
     PairVectors,
     alike_rows,
     clusters_of,
+    distant_rows,
     fit_centroids,
     nearest_centroids,
 )
@@ -48,7 +49,8 @@ def test_k_means(count: int, threads: int) -> None:
     found = fit_centroids(rows, count, 2, threads)
     draw = np.random.default_rng(2)
     sample = draw.permutation(len(rows))[: 32 * count]
-    centroids, before = rows[sample[:count]], [-1]
+    starts = rows[np.sort(sample[: 4 * count])]
+    centroids, before = starts[distant_rows(starts, count, draw)], [-1]
     for _ in range(10):
         labels, means = naive_round(rows[np.sort(sample)], centroids)
         if labels == before:
@@ -56,6 +58,18 @@ def test_k_means(count: int, threads: int) -> None:
         before, centroids = labels, means
     assert np.array_equal(found, centroids)
     assert clusters_of(rows, found, threads).tolist() == naive_round(rows, found)[0]
+
+
+def test_starts_are_drawn_by_their_distance() -> None:
+    rows = unit_rows(np.array([[1, 0, 0], [1, 0, 0], [1, 0.5, 0], [0, 1, 0], [0, 0, 1]]))
+    found = [distant_rows(rows, 3, np.random.default_rng(seed)).tolist() for seed in range(1500)]
+    of_two = [places[1] for places in found if places[0] == 0]
+    gaps = 1 - rows.astype(np.float64) @ rows[0]
+    shares = np.bincount(of_two, minlength=5) / len(of_two)
+    np.testing.assert_allclose(shares, gaps / gaps.sum(), atol=0.08)
+    assert all({0, 1} - set(places) for places in found)  # never two equal ones
+    every = distant_rows(rows, 5, np.random.default_rng(1)).tolist()
+    assert sorted(every) == [0, 1, 2, 3, 4] and every[-1] in (0, 1)
 
 
 def test_clusters_are_topics() -> None:
