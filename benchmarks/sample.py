@@ -41,7 +41,7 @@ RUNS: dict[str, tuple[str, list[str]]] = {
     "at random, from .9": ("from .9", ["--clusters", "1"]),
     "clusters": ("four", []),
     "clusters, one decimal": ("one", []),
-    "1000, one decimal": ("one", ["--clusters", "1000"]),
+    "300, one decimal": ("one", ["--clusters", "300"]),
     "one decimal, below .8": ("one", ["--drop-similar", ".8"]),
     "clusters, from .9": ("from .9", []),
 }

@@ -43,7 +43,9 @@ class _Settings:
         "--column COLUMN", "Column of the score: a number (-1 the last) or a name.", as_column, -1
     )
     clusters: int | None = option(
-        "--clusters N", "Number of clusters  [default: the square root of that of the rows]", COUNT
+        "--clusters N",
+        "Number of clusters  [default: three times the square root of the rows, at most 4096]",
+        COUNT,
     )
     drop_similar: float | None = option(
         "--drop-similar COSINE",

@@ -22,13 +22,16 @@ from bitextfilter.similarity.clusters import (
     fit_centroids,
 )
 
+_MOST = 4096
+"""Clusters, unless more are asked for."""
+
 
 @dataclass(frozen=True)
 class SampleSettings:
     """Settings of the order."""
 
     clusters: int | None = None
-    """None for the square root of the number of rows."""
+    """None for three times the square root of the number of rows, at most 4096."""
     alike: float | None = None
     """The least cosine of pairs of which one is left out; None keeps all."""
     seed: int = 1
@@ -37,7 +40,8 @@ class SampleSettings:
 
     def count(self, rows: int) -> int:
         """Return the number of clusters of so many rows, at least 1."""
-        return max(1, min(isqrt(rows) if self.clusters is None else self.clusters, rows))
+        usual = min(3 * isqrt(rows), _MOST)
+        return max(1, min(usual if self.clusters is None else self.clusters, rows))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.arrays import Indices, Mask, Vectors
 from bitextfilter.io.spill import Scratch
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.vectors import unit_products, unit_rows
@@ -160,12 +160,15 @@ def nearest_centroids(rows: Vectors, centroids: Vectors) -> Indices:
     """
     rounded = rows @ centroids.T
     highest = rounded.max(axis=1, keepdims=True)
-    # A sum of d products, of lengths 1, is off by d + 1 roundings of 2**-24 at most.
-    gap = 2 * (rows.shape[1] + 2) * 2.0**-24
     found: Indices = rounded.argmax(axis=1)
-    unclear = np.flatnonzero((rounded >= highest - gap).sum(axis=1) > 1)
+    unclear = np.flatnonzero((rounded >= highest - 2 * _error(rows)).sum(axis=1) > 1)
     found[unclear] = unit_products(rows[unclear], centroids).argmax(axis=1)
     return found
+
+
+def _error(rows: Vectors) -> float:
+    """Return the most that a rounded cosine is off: a sum of d products has d + 1 roundings."""
+    return float((rows.shape[1] + 2) * 2.0**-24)
 
 
 def clusters_of(vectors: UnitVectors, centroids: Vectors, threads: int = 1) -> Indices:
@@ -198,12 +201,28 @@ def alike_rows(vectors: UnitVectors, members: Indices, least: float) -> Indices:
         mine = found[first : first + _BLOCK]
         for start in range(0, len(kept), _BLOCK):
             some = kept[start : start + _BLOCK]
-            like = unit_products(rows, vectors[some]) >= least - _SLACK
+            like = _alike(rows, vectors[some], least - _SLACK)
             new = like.any(axis=1) & (mine == NO_ROW)
             mine[new] = some[like[new].argmax(axis=1)]
-        like = unit_products(rows, rows) >= least - _SLACK
+        like = _alike(rows, rows, least - _SLACK)
         for place in range(len(rows)):
             others = np.flatnonzero(like[place, :place] & (mine[:place] == NO_ROW))
             if mine[place] == NO_ROW and len(others):
                 mine[place] = members[first + others[0]]
     return found
+
+
+def _alike(rows: Vectors, others: Vectors, least: float) -> Mask:
+    """Return whether the cosine of rows ``(n, d)`` and others ``(m, d)`` is *least* or more.
+
+    Cosines are rounded first; those near *least* are computed exactly. Returns ``(n, m)``.
+    """
+    rounded = rows @ others.T
+    like: Mask = rounded >= least
+    unclear = np.abs(rounded - least) <= _error(rows)
+    if unclear.sum() > len(rows):
+        return unit_products(rows, others) >= least
+    places, columns = np.nonzero(unclear)
+    exact = np.einsum("nd,nd->n", rows[places], others[columns], dtype=np.float64)
+    like[places, columns] = exact.astype(np.float32) >= least
+    return like

@@ -62,6 +62,7 @@ def test_the_seed_draws() -> None:
 
 
 def test_number_of_clusters() -> None:
-    assert [SampleSettings().count(rows) for rows in (1, 3, 4, 100_000)] == [1, 1, 2, 316]
+    assert [SampleSettings().count(rows) for rows in (1, 3, 100, 100_000)] == [1, 3, 30, 948]
+    assert SampleSettings().count(10**8) == 4096
     assert [SampleSettings(5).count(rows) for rows in (1, 3, 9)] == [1, 3, 5]
     assert not len(diverse_order(ROWS[:0], SCORES[:0], SampleSettings()).places)
