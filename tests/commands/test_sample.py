@@ -102,7 +102,7 @@ def test_bad_rows_and_rows_without_a_score(model: Model, tmp_path: Path) -> None
     reject = ("--on-error", "reject", "--rejects", tmp_path / "aside")
     done = call(*words, *reject, data=data)
     assert done.stdout_bytes == b"\xef\xbb\xbf" + LINES[0].encode() + b"a1\tb1\tx"
-    assert "4 rows, 2 rejected, 1 unscored, 1 clusters, 2 kept, 0 dropped" in done.stderr
+    assert "4 rows, 2 rejected, 1 unscored, 2 clusters, 2 kept, 0 dropped" in done.stderr
     reasons = [line.split("\t")[:2] for line in (tmp_path / "aside").read_text().splitlines()]
     assert reasons[1] == ["3", "the source is empty"]
     done = call(*words, "--column", 1)
