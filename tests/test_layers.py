@@ -28,6 +28,7 @@ ANYWHERE = {""}
 OWNERS = {
     "_typeshed": ANYWHERE,
     "click": {"commands/"},
+    "ctranslate2": {"translation/ctranslate2_translator.py"},
     "faiss": {"similarity/index.py"},
     "fasttext": {"text/language.py", "training/word_vectors.py"},
     "ftfy": {"corpus/repair.py"},

@@ -25,7 +25,7 @@ from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
-    from bitextfilter.translation.translator import SearchSettings, Translation, Translator
+    from bitextfilter.translation.translator import AnyTranslator, SearchSettings, Translation
     from bitextfilter.workflows.pair_scoring import LoadedScorers, ScorerFiles
 
 _NAMED = 5
@@ -98,7 +98,7 @@ class TranslatorName(ModelName):
     languages: tuple[str, str] | None = None
 
 
-def load_translation_model(run: Run, name: str | None, settings: SearchSettings) -> Translator:
+def load_translation_model(run: Run, name: str | None, settings: SearchSettings) -> AnyTranslator:
     """Load a translator; summary and manifest carry its name and digest, and the seed in use."""
     from bitextfilter.models.folders import model_digest
     from bitextfilter.translation.translator import load_translator
