@@ -182,7 +182,7 @@ class Ctranslate2Translator:
         try:
             call = getattr(self._network, name)
             return call(*given, max_batch_size=1, max_input_length=0, **options)
-        except (RuntimeError, ValueError) as error:
+        except Exception as error:  # the package has errors of many kinds
             raise ModelError(f"{self._folder}: {_line(error)}") from error
 
 
@@ -209,5 +209,5 @@ def _network(folder: Path, threads: int) -> Any:
         return ctranslate2.Translator(
             str(folder), "cpu", inter_threads=threads, intra_threads=1, max_queued_batches=-1
         )
-    except (RuntimeError, ValueError) as error:
+    except Exception as error:  # the package has errors of many kinds
         raise ModelError(f"{folder}: unusable network: {_line(error)}") from error

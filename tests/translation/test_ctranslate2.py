@@ -228,6 +228,11 @@ def cut(share: float) -> Callable[[Path], object]:
     return damage
 
 
+def other_tensors(folder: Path) -> None:
+    content = (folder / "model.bin").read_bytes()
+    (folder / "model.bin").write_bytes(content.replace(b"n/linear_1/", b"n/linear_7/"))
+
+
 def fewer_tokens(folder: Path) -> None:
     path = folder / "shared_vocabulary.json"
     path.write_text(json.dumps(json.loads(path.read_text())[:-1]))
@@ -248,6 +253,7 @@ DAMAGE: list[tuple[Callable[[Path], object], int, str]] = [
     (cut(0.9999), 65, "model.bin"),
     (replace("model.bin", b"junk" * 99), 65, "unusable network: Unsupported model binary version"),
     (replace("model.bin", b"\6\0\0\0\xff\xff"), 65, "model.bin: damaged"),
+    (other_tensors, 65, "unusable network"),
     (replace("config.json", "[1"), 65, "config.json: unreadable"),
     (replace("config.json", "[]"), 65, "config.json: no object of JSON"),
     (replace("config.json", '{"eos_token": 3}'), 65, "its marks are no texts"),

@@ -93,7 +93,7 @@ class TranslatorName(ModelName):
     """The translator of a command."""
 
     model: str | None = option(
-        "--model DIR", "The folder of bitext-train-translator.", required=True
+        "--model DIR", "A folder of bitext-train-translator, or of CTranslate2.", required=True
     )
     languages: tuple[str, str] | None = None
 
@@ -166,8 +166,8 @@ class ScorerOptions:
 
     translator: str | None = option(
         "--translator DIR[,DIR]",
-        "For translation, dual and log-linear: models of bitext-train-translator, from "
-        "source to target, or of both directions.",
+        "For translation, dual and log-linear: models of bitext-train-translator or of "
+        "CTranslate2, from source to target, or of both directions.",
     )
     language_models: str | None = option(
         "--language-models FILE,FILE",
