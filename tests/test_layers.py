@@ -55,6 +55,7 @@ OWNERS = {
     "subword_nmt": {"text/"},
     "tomli": {"io/files.py"},
     "tokenizers": {"text/tokenizer_file.py"},
+    "onnx": {"encoders/export.py"},
     "onnxruntime": {"encoders/onnx_network.py"},
     "sentence_transformers": {"encoders/sentence_transformers_model.py"},
     "transformers": {"encoders/sentence_transformers_model.py"},

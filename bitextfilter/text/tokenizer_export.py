@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ _UNKNOWN_TOKEN = 2 * WORD_START + "unknown"
 """No text has it: normalisation replaces the mark."""
 
 _COUNT = 0x110000
+_PERHAPS_CASED = (*range(0xD800), *range(0xE000, 0x20000), *range(0xE0000, 0xE0200))
+"""Code points that may have a case, or be passed over: the others are Chinese, or nobody's."""
 
 
 def save_tokenizer(processor: TextProcessor, path: Path) -> Indices:
@@ -40,8 +43,11 @@ def save_tokenizer(processor: TextProcessor, path: Path) -> Indices:
         raise SettingsError("its normalisation by sacremoses has no like in tokenizers")
     kind = processor.segmenter.kind
     if kind not in ("unigram", "none"):
-        raise SettingsError(f"its segmentation {kind!r} has no like in tokenizers: unigram and none")
+        raise SettingsError(
+            f"its segmentation {kind!r} has no like in tokenizers: unigram and none"
+        )
     index = processor.vocabulary.index
+    model: dict[str, Any]
     if kind == "none":
         pieces = [_UNKNOWN_TOKEN, *index]
         vocabulary = {piece: number for number, piece in enumerate(pieces)}
@@ -50,7 +56,7 @@ def save_tokenizer(processor: TextProcessor, path: Path) -> Indices:
         scored = _scored_pieces(processor.segmenter.to_bytes())
         pieces = [piece for piece, _ in scored]
         model = {"type": "Unigram", "unk_id": 0, "vocab": scored, "byte_fallback": False}
-    described = {
+    described: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
@@ -84,8 +90,8 @@ def _replace(pattern: str, content: str) -> dict[str, Any]:
 def _normalizers(settings: Normalisation) -> list[dict[str, Any]]:
     """Return the steps of :class:`Normalisation`."""
     steps = [
-        _replace(f"[{_ranges(_matching(INVISIBLE.pattern))}]", ""),
-        _replace(f"[{_ranges(_matching(SPACES.pattern))}]", " "),
+        _replace(f"[{_ranges(_matching(INVISIBLE))}]", ""),
+        _replace(f"[{_ranges(_matching(SPACES))}]", " "),
         _replace(WORD_START, "_"),
         {"type": "NFC"},
     ]
@@ -121,22 +127,21 @@ def _final_sigma() -> dict[str, Any]:
 @functools.cache
 def _cased() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the characters that are cased, and those that such a rule passes over."""
-    texts = [chr(code) for code in range(_COUNT)]
-    ends = np.array([f"{text}\u03a3".lower()[-1] == "\u03c2" for text in texts])
-    passed = np.array([f"A{text}\u03a3".lower()[-1] == "\u03c2" for text in texts])
-    beginnings = np.array([f"A\u03a3{text}".lower()[1] == "\u03c3" for text in texts])
-    ignored = passed & ~ends
-    ends[0xD800:0xE000] = ignored[0xD800:0xE000] = False
-    return ends | (beginnings & ~ignored), ignored
+    cased, ignored = np.zeros((2, _COUNT), dtype=bool)
+    for code in _PERHAPS_CASED:
+        text = chr(code)
+        behind = f"A{text}\u03a3".lower().endswith("\u03c2")
+        alone = f"{text}\u03a3".lower().endswith("\u03c2")
+        ignored[code] = behind and not alone
+        cased[code] = alone or (f"A\u03a3{text}".lower()[1] == "\u03c3" and not ignored[code])
+    return cased, ignored
 
 
-def _matching(pattern: str) -> NDArray[np.bool_]:
-    """Return the table of single characters that a pattern of the module ``re`` matches."""
-    import re
-
-    whole = re.compile(pattern)
-    table = np.array([whole.fullmatch(chr(code)) is not None for code in range(_COUNT)])
-    table[0xD800:0xE000] = False
+def _matching(pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+    """Return the table of the characters that a pattern of single ones, or of runs, matches."""
+    table = np.zeros(_COUNT, dtype=bool)
+    for found in pattern.finditer("".join(map(chr, range(_COUNT)))):
+        table[found.start() : found.end()] = True
     return table
 
 
