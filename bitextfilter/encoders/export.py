@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ _AVERAGES = {"word", "weighted"}
 """Parts that are means over pieces of vectors of these pieces."""
 
 _OPSET, _IR = 17, 9
+_RESULT = "sentence_embedding"
 _LONGEST = (1 << 20) - 1
 """Tokens of a sentence that are read: our encoders read all."""
 
@@ -76,11 +78,25 @@ def save_onnx(folder: Path, vectors: Vectors, ids: Indices) -> None:
     Raises DeviceError without the package.
     """
     try:
-        from onnx import TensorProto, checker, helper, numpy_helper, save
+        from onnx import checker, helper, save
     except ImportError as error:
         message = "the package onnx is missing: pip install 'bitextfilter[export]'"
         raise DeviceError(message) from error
-    steps = [
+    opset = helper.make_opsetid("", _OPSET)
+    made = helper.make_model(
+        _mean_graph(vectors[ids], vectors[UNKNOWN]), opset_imports=[opset], ir_version=_IR
+    )
+    checker.check_model(made)
+    save(made, folder / "model.onnx")
+    limit = json.dumps({"model_max_length": _LONGEST}) + "\n"
+    (folder / "tokenizer_config.json").write_text(limit, encoding="utf-8")
+
+
+def _mean_graph(table: Vectors, unknown: Vectors) -> Any:
+    """Return the graph of the mean of the rows of a *table* ``(v, d)``, or else *unknown*."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    steps: list[tuple[str, list[str], str, dict[str, int]]] = [
         ("Gather", ["table", "input_ids"], "vectors", {}),
         ("Cast", ["attention_mask"], "there", {"to": TensorProto.FLOAT}),
         ("Unsqueeze", ["there", "last"], "column", {}),
@@ -90,31 +106,20 @@ def save_onnx(folder: Path, vectors: Vectors, ids: Indices) -> None:
         ("Max", ["counts", "one"], "divisors", {}),
         ("Div", ["sums", "divisors"], "means", {}),
         ("Less", ["counts", "one"], "empty", {}),
-        ("Where", ["empty", "unknown", "means"], "sentence_embedding", {}),
+        ("Where", ["empty", "unknown", "means"], _RESULT, {}),
     ]
     constants = {
-        "table": vectors[ids],
-        "unknown": vectors[[UNKNOWN]],
+        "table": table,
+        "unknown": unknown[None],
         "one": np.ones((1, 1), np.float32),
         "last": np.array([2], np.int64),
         "middle": np.array([1], np.int64),
     }
-    graph = helper.make_graph(
+    value = helper.make_tensor_value_info
+    return helper.make_graph(
         [helper.make_node(kind, given, [made], **more) for kind, given, made, more in steps],
         "mean",
-        [
-            helper.make_tensor_value_info(name, TensorProto.INT64, ["n", "t"])
-            for name in ("input_ids", "attention_mask")
-        ],
-        [
-            helper.make_tensor_value_info(
-                "sentence_embedding", TensorProto.FLOAT, ["n", vectors.shape[1]]
-            )
-        ],
+        [value(name, TensorProto.INT64, ["n", "t"]) for name in ("input_ids", "attention_mask")],
+        [value(_RESULT, TensorProto.FLOAT, ["n", table.shape[1]])],
         [numpy_helper.from_array(values, name) for name, values in constants.items()],
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR)
-    checker.check_model(made)
-    save(made, folder / "model.onnx")
-    limit = json.dumps({"model_max_length": _LONGEST}) + "\n"
-    (folder / "tokenizer_config.json").write_text(limit, encoding="utf-8")
