@@ -19,14 +19,18 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.corpus.formats.registry import (
+    FORMATS,
+    all_options,
+    formats_with,
+    read_formats,
+    written_formats,
+)
 from bitextfilter.io.files import in_utf_8, open_outputs, stream_name
-from bitextfilter.io.rows import WINDOW_BYTES, BadRow, TextColumn
+from bitextfilter.io.rows import WINDOW_BYTES, BadRow, Columns, RowReader, TextColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.corpus.formats import PairReader, PairWriter
-
-
-_FORMATS = ("tsv", "moses", "tmx", "jsonl")
+    from bitextfilter.corpus.formats.base import FormatSettings, PairReader, PairWriter
 
 
 def _two_names(value: str) -> tuple[str, str]:
@@ -54,8 +58,8 @@ class _Settings:
     """Formats and their options."""
 
     files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
-    source: str = option("--from", "Format.", _FORMATS, "tsv")
-    target: str = option("--to", "Format.", _FORMATS, "tsv")
+    source: str = option("--from", "Format.", read_formats(), "tsv")
+    target: str = option("--to", "Format.", written_formats(), "tsv")
     languages: tuple[str, str] | None = option(
         "--languages SOURCE,TARGET", "tmx: the languages, as en,de.", _two_languages
     )
@@ -72,37 +76,27 @@ class _Settings:
     )
 
 
-_USED: dict[str, tuple[set[str], set[str]]] = {
-    "scol": ({"tsv"}, set()),
-    "tcol": ({"tsv"}, set()),
-    "header": ({"tsv"}, {"tsv"}),
-    "input": ({"tsv", "tmx", "jsonl"}, set()),
-    "output": (set(), {"tsv", "tmx", "jsonl"}),
-    "languages": ({"tmx"}, {"tmx"}),
-    "fields": ({"jsonl"}, {"jsonl"}),
-    "keep": ({"tmx", "jsonl"}, set()),
-    "whitespace": (set(), {"tsv", "moses"}),
-}
-"""Formats that an option applies to: when read, and when written."""
-
-
 def _check(settings: _Settings) -> None:
     """Raise UsageError for options without effect, or missing ones."""
-    if settings.source == settings.target:
-        raise click.UsageError(f"--from {settings.source} --to {settings.target} changes nothing")
-    for name, (read, written) in _USED.items():
-        if is_given(name) and settings.source not in read and settings.target not in written:
+    source, target = settings.source, settings.target
+    if source == target:
+        raise click.UsageError(f"--from {source} --to {target} changes nothing")
+    for name in sorted(all_options()):
+        read, written = formats_with(name)
+        if is_given(name) and source not in read and target not in written:
             places = [f"--from {f}" for f in sorted(read)] + [f"--to {f}" for f in sorted(written)]
             raise click.UsageError(f"--{name} is for {', '.join(places)}")
-    if settings.keep and settings.target == "moses":
-        raise click.UsageError("--keep makes columns, and moses files have none")
-    if "tmx" in (settings.source, settings.target) and settings.languages is None:
-        raise click.UsageError("tmx needs --languages SOURCE,TARGET")
+    if settings.keep and not FORMATS[target].columns:
+        raise click.UsageError(f"--keep makes columns, and {target} files have none")
+    for name in (source, target):
+        if FORMATS[name].needs == "languages" and settings.languages is None:
+            raise click.UsageError(f"{name} needs --languages SOURCE,TARGET")
 
 
 def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     """Return the FILEs to read (without any, -i) and those to write."""
-    count = 2 * (settings.source == "moses"), 2 * (settings.target == "moses")
+    source, target = FORMATS[settings.source], FORMATS[settings.target]
+    count = source.files * (source.files > 1), target.files * (target.files > 1 or target.folder)
     files = settings.files
     place = len(files) - count[1]
     read, write = list(files[:place]), list(files[place:])
@@ -113,14 +107,33 @@ def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     if read and given.input != "-":
         raise click.UsageError("one input can be read: --input or FILE")
     if "-" in write or read == ["-", "-"]:
-        raise click.UsageError("moses takes two files: - is but one stream")
-    needs_own_file("the second FILE to write", write[-1] if write else None, write[:1])
+        name = settings.target if "-" in write else settings.source
+        raise click.UsageError(f"{name} takes two files: - is but one stream")
+    needs_own_file("the second FILE to write", write[-1] if write else None, write[:-1])
     for name, path in (("--rejects", given.rejects), ("--manifest", run.common.manifest)):
         needs_own_file(name, path, files)
     return read or [given.input], write
 
 
-_TEXTS = ("source", "target")
+class _Inputs:
+    """The files to read, opened by the run."""
+
+    def __init__(self, run: Run, paths: Sequence[str]) -> None:
+        self.paths = paths
+        self._run = run
+
+    def stream(self, place: int = 0) -> tuple[BinaryIO, str]:
+        """Open a file: its bytes and its name."""
+        self._run.begin_rows()
+        path = self.paths[place]
+        return self._run.input(path), stream_name(path)
+
+    def rows(self, columns: Columns | TextColumn, header: bool, place: int = 0) -> RowReader:
+        """Open a file as rows."""
+        self._run.row_settings = replace(self._run.row_settings, header=header)
+        return self._run.rows(columns, self.paths[place])
+
+
 _WINDOW = 4096
 _MOST_NAMES = 20
 
@@ -147,53 +160,27 @@ def main(run: Run, settings: _Settings) -> None:
     """
     _check(settings)
     read, write = _split(run, settings)
-    header = run.row_settings.header
-    reader = _reader(run, settings, read)
-    writer = _writer(settings, reader, header)
+    target = FORMATS[settings.target]
+    format_settings = _format_settings(run, settings)
+    reader = FORMATS[settings.source].reader(_Inputs(run, read), format_settings)
+    writer = target.writer(format_settings, reader)
     outputs = run.enter(open_outputs(write)) if write else [run.output()]
     _convert(run, reader, writer, outputs)
     _summarise(run, settings, reader)
 
 
-def _reader(run: Run, settings: _Settings, paths: Sequence[str]) -> PairReader:
-    """Return the reader of the input."""
-    from bitextfilter.corpus.formats import JsonReader, MosesReader, TsvReader
-    from bitextfilter.corpus.tmx import TmxReader
+def _format_settings(run: Run, settings: _Settings) -> FormatSettings:
+    from bitextfilter.corpus.formats.base import FormatSettings
 
-    given = run.row_settings
-    if settings.source == "tsv":
-        columns = replace(given.columns, blank=True)
-        return TsvReader(run.rows(columns, paths[0]), columns, others=settings.target != "moses")
-    if settings.source == "tmx":
-        assert settings.languages is not None
-        if given.rejects is not None:
-            run.rejects = run.output(given.rejects)
-        run.counts.update(rows=0, rejected=0)
-        stream, name = run.input(paths[0]), stream_name(paths[0])
-        return TmxReader(stream, name, settings.languages, settings.keep)
-    run.row_settings = replace(given, header=False)
-    lines = [run.rows(TextColumn(blank=settings.source == "moses"), path) for path in paths]
-    if settings.source == "moses":
-        return MosesReader(*lines)
-    return JsonReader(lines[0], settings.fields or _TEXTS, settings.keep)
-
-
-def _writer(settings: _Settings, reader: PairReader, header: bool) -> PairWriter:
-    """Return the writer of the output."""
-    from bitextfilter.corpus.formats import TsvReader, json_writer, moses_writer, tsv_writer
-    from bitextfilter.corpus.tmx import tmx_writer
-
-    if settings.target == "moses":
-        return moses_writer(settings.whitespace)
-    if settings.target == "tmx":
-        assert settings.languages is not None
-        return tmx_writer(settings.languages)
-    if settings.target == "jsonl":
-        called = reader.texts() if isinstance(reader, TsvReader) else None
-        return json_writer(settings.fields or called or _TEXTS)
-    texts = settings.languages if settings.source == "tmx" else settings.fields
-    names = [*(texts or _TEXTS), *settings.keep]
-    return tsv_writer(names, header, settings.whitespace)
+    return FormatSettings(
+        columns=run.row_settings.columns,
+        header=run.row_settings.header,
+        languages=settings.languages,
+        fields=settings.fields,
+        keep=settings.keep,
+        whitespace=settings.whitespace,
+        others=FORMATS[settings.target].columns,
+    )
 
 
 def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence[BinaryIO]) -> None:
@@ -206,12 +193,12 @@ def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence
             _put(outputs, waiting)
             run.advance(len(waiting))
             waiting, held = [], 0
-    _put(outputs, [*waiting, writer.last])
+    _put(outputs, [*waiting, writer.end()])
 
 
 def _written(run: Run, reader: PairReader, writer: PairWriter) -> Iterator[tuple[bytes, ...]]:
     """Yield the bytes of each good pair for each output."""
-    from bitextfilter.corpus.formats import UnfitError
+    from bitextfilter.corpus.formats.base import UnfitError
 
     for pair in reader:
         run.counts["rows"] += 1
@@ -231,12 +218,11 @@ def _put(outputs: Sequence[BinaryIO], lines: Sequence[tuple[bytes, ...]]) -> Non
 
 def _summarise(run: Run, settings: _Settings, reader: PairReader) -> None:
     """Count the units skipped, and name the fields left out."""
-    from bitextfilter.corpus.tmx import TmxReader
-
-    if isinstance(reader, TmxReader):
+    if reader.skipped is not None:
         run.counts["skipped"] = reader.skipped
     if reader.dropped:
         names = ", ".join(sorted(reader.dropped)[:_MOST_NAMES])
-        moses = settings.target == "moses"
-        why = "moses files hold the texts alone" if moses else "--keep NAME keeps one"
+        why = "--keep NAME keeps one"
+        if not FORMATS[settings.target].columns:
+            why = f"{settings.target} files hold the texts alone"
         run.note(f"left out: {names} ({why})")

@@ -260,6 +260,14 @@ class Run:
         self._flushed = self.enter(open_output(path, sys.stdout.buffer))
         return self._flushed
 
+    def begin_rows(self) -> None:
+        """Open the file of --rejects, and begin to count."""
+        rejects = self.row_settings.rejects
+        if rejects is not None and self.rejects is None:
+            self.rejects = self.output(rejects)
+        # Counter: update adds; zeros fix the order in the summary
+        self.counts.update(rows=0, rejected=0)
+
     def rows(
         self, columns: Columns | TextColumn | None = None, file: str | None = None
     ) -> RowReader:
@@ -273,10 +281,7 @@ class Run:
         columns = columns or settings.columns
         if not settings.header and any(isinstance(c.where, str) for c in columns.wanted()):
             raise click.UsageError("a column can only be named with --header")
-        if settings.rejects is not None and self.rejects is None:
-            self.rejects = self.output(settings.rejects)
-        # Counter: update adds; zeros fix the order in the summary
-        self.counts.update(rows=0, rejected=0)
+        self.begin_rows()
         if self.shard is None and not settings.row_files:
             reader = RowReader(self.input(), settings.names[0], columns, settings.header)
         else:
