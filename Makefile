@@ -62,7 +62,7 @@ oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(PYTHON) tests/support/oldest.py > $(VENV)-oldest/constraints.txt
 	PIP_CONSTRAINT=$(VENV)-oldest/constraints.txt $(VENV)-oldest/bin/python -m pip install --quiet \
-	    --editable '.[bleu,cpu,fasttext,language,lingua,morfessor,near,report,sentences,statistics,test]'
+	    --editable '.[bleu,cpu,fasttext,language,lingua,morfessor,near,parquet,report,sentences,statistics,test]'
 	$(VENV)-oldest/bin/python -m pytest -q -W default
 
 $(VENV)-audit/bin/python:
@@ -79,7 +79,7 @@ sbom: $(VENV)-audit/bin/python $(VENV)/.installed-demo
 # kenlm is built from source: without a C++ compiler, its tests are skipped.
 KENLM := $(if $(shell command -v c++),kenlm$(comma))
 $(VENV)/.installed-demo: EXTRAS :=
-$(VENV)/.installed-all: EXTRAS := [bleu,cpu,docs,fasttext,$(KENLM)language,lingua,morfessor,near,ray,report,sentences,statistics,test]
+$(VENV)/.installed-all: EXTRAS := [bleu,cpu,docs,fasttext,$(KENLM)language,lingua,morfessor,near,parquet,ray,report,sentences,statistics,test]
 $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing into $(VENV): some minutes the first time"
 	$(VENV)/bin/python -m pip install --quiet --editable '.$(EXTRAS)'

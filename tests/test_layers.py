@@ -36,6 +36,7 @@ OWNERS = {
     "matplotlib": {"reports/"},
     "morfessor": {"text/"},
     "numpy": ANYWHERE,
+    "pyarrow": {"io/arrow_file.py"},
     "py3langid": {"text/language.py"},
     "pycld2": {"text/language.py"},
     "rapidfuzz": {"evaluation/", "filters/", "corpus/"},

@@ -26,7 +26,7 @@ from bitextfilter.corpus.formats.registry import (
     read_formats,
     written_formats,
 )
-from bitextfilter.io.files import in_utf_8, open_outputs, stream_name
+from bitextfilter.io.files import in_utf_8, open_folder, open_outputs, stream_name
 from bitextfilter.io.rows import WINDOW_BYTES, BadRow, Columns, RowReader, TextColumn
 
 if TYPE_CHECKING:
@@ -71,6 +71,12 @@ class _Settings:
     keep: tuple[str, ...] = option(
         "--keep NAME[,NAME...]", "jsonl, tmx: read these fields too, as more columns.", _names, ""
     )
+    numbers: tuple[str, ...] = option(
+        "--numbers NAME[,NAME...]",
+        "parquet, datasets: write these columns as numbers, not as text.",
+        _names,
+        "",
+    )
     whitespace: bool = flag(
         "--whitespace", "Make tabs and line breaks in a text spaces (to tsv, moses)."
     )
@@ -84,8 +90,9 @@ def _check(settings: _Settings) -> None:
     for name in sorted(all_options()):
         read, written = formats_with(name)
         if is_given(name) and source not in read and target not in written:
-            places = [f"--from {f}" for f in sorted(read)] + [f"--to {f}" for f in sorted(written)]
-            raise click.UsageError(f"--{name} is for {', '.join(places)}")
+            sides = {"--from": read, "--to": written}
+            places = [f"{side} {', '.join(sorted(names))}" for side, names in sides.items() if names]
+            raise click.UsageError(f"--{name} is for {' and '.join(places)}")
     if settings.keep and not FORMATS[target].columns:
         raise click.UsageError(f"--keep makes columns, and {target} files have none")
     for name in (source, target):
@@ -96,7 +103,10 @@ def _check(settings: _Settings) -> None:
 def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     """Return the FILEs to read (without any, -i) and those to write."""
     source, target = FORMATS[settings.source], FORMATS[settings.target]
-    count = source.files * (source.files > 1), target.files * (target.files > 1 or target.folder)
+    count = (
+        source.files * (source.files > 1),
+        target.files * (target.files > 1 or bool(target.folder)),
+    )
     files = settings.files
     place = len(files) - count[1]
     read, write = list(files[:place]), list(files[place:])
@@ -119,19 +129,22 @@ class _Inputs:
     """The files to read, opened by the run."""
 
     def __init__(self, run: Run, paths: Sequence[str]) -> None:
-        self.paths = paths
-        self._run = run
+        self._run, self._paths = run, paths
+
+    def path(self, place: int = 0) -> str:
+        """Return the path of a file."""
+        self._run.begin_rows()
+        return self._paths[place]
 
     def stream(self, place: int = 0) -> tuple[BinaryIO, str]:
         """Open a file: its bytes and its name."""
-        self._run.begin_rows()
-        path = self.paths[place]
+        path = self.path(place)
         return self._run.input(path), stream_name(path)
 
     def rows(self, columns: Columns | TextColumn, header: bool, place: int = 0) -> RowReader:
         """Open a file as rows."""
         self._run.row_settings = replace(self._run.row_settings, header=header)
-        return self._run.rows(columns, self.paths[place])
+        return self._run.rows(columns, self._paths[place])
 
 
 _WINDOW = 4096
@@ -164,7 +177,10 @@ def main(run: Run, settings: _Settings) -> None:
     format_settings = _format_settings(run, settings)
     reader = FORMATS[settings.source].reader(_Inputs(run, read), format_settings)
     writer = target.writer(format_settings, reader)
-    outputs = run.enter(open_outputs(write)) if write else [run.output()]
+    if target.folder:
+        outputs = run.enter(open_folder(write[0], target.folder))
+    else:
+        outputs = run.enter(open_outputs(write)) if write else [run.output(table=True)]
     _convert(run, reader, writer, outputs)
     _summarise(run, settings, reader)
 
@@ -174,10 +190,11 @@ def _format_settings(run: Run, settings: _Settings) -> FormatSettings:
 
     return FormatSettings(
         columns=run.row_settings.columns,
-        header=run.row_settings.header,
+        header=is_given("header") or (settings.source == "tsv" and run.row_settings.header),
         languages=settings.languages,
         fields=settings.fields,
         keep=settings.keep,
+        numbers=settings.numbers,
         whitespace=settings.whitespace,
         others=FORMATS[settings.target].columns,
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.drafts import beside, draft, is_name_of, rename, sync
+from bitextfilter.io.drafts import beside, draft, is_name_of, put, rename, sync
 from bitextfilter.io.interruptions import undisturbed
 from bitextfilter.io.unpack import open_xz, open_zst
 
@@ -164,6 +164,31 @@ def _unpacked(path: str) -> BinaryIO:
     return bounded(path) if bounded else _xopen(path, "rb", form)
 
 
+TABLES = {".parquet", ".arrow"}
+"""Suffixes of the names of tables, which are read as rows with a header."""
+
+
+def is_table(path: str | Path) -> bool:
+    """Return whether a file is a table by its name."""
+    return Path(path).suffix.lower() in TABLES
+
+
+@contextmanager
+def open_rows(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[BinaryIO]:
+    """Open *path* for reading rows, as ``open_input`` does; a table as a TSV with a header.
+
+    Raises InputError for a table that cannot be rows, DeviceError if pyarrow is missing.
+    """
+    if not is_table(path):
+        with open_input(path, stdin) as stream:
+            yield stream
+        return
+    from bitextfilter.io.arrow_file import open_as_rows
+
+    with open_as_rows(str(path)) as stream:
+        yield stream
+
+
 LINE_BYTES = 1 << 26
 """The longest line that is read, 64 MiB: a longer one is no text, or not cut into lines."""
 
@@ -302,6 +327,29 @@ def open_outputs(
         for name, place, target in renames:
             with naming_output(name):
                 rename(place, target)
+
+
+@contextmanager
+def open_folder(path: str | Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
+    """Open the files *names* of a new folder at *path*, whole or not at all.
+
+    An older folder of such files is replaced. Raises OutputError if anything else is there.
+    """
+    target = Path(path)
+    with naming_output(path):
+        if target.exists() and not (target.is_dir() and _has_only(target, names)):
+            raise OutputError(f"{path}: exists, with other files in it; name another")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with draft(target, folder=True) as new:
+            with ExitStack() as sinks:
+                yield [
+                    sinks.enter_context(_file_sink(new / name, f"{path}/{name}")) for name in names
+                ]
+            put(new, target)
+
+
+def _has_only(folder: Path, names: Sequence[str]) -> bool:
+    return all(path.name in names for path in folder.iterdir())
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import open_stdin, tell
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
 from bitextfilter.errors import InputError, OutputError
-from bitextfilter.io.files import open_input, open_output
+from bitextfilter.io.files import is_table, open_input, open_output, open_rows
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import (
     BadRow,
@@ -244,15 +244,22 @@ class Run:
         self._afterwards.append(function)
 
     def input(self, path: str | None = None) -> BinaryIO:
-        """Open *path* (None: the file of -i) for reading bytes."""
+        """Open *path* for reading bytes (None: the file of -i, for reading rows)."""
+        opened = open_rows if path is None else open_input
         path = self.row_settings.input if path is None else path
         if path == "-" and self.stdin.isatty():
             self.note("reading from the terminal: end with Ctrl-D")
-        return self.enter(open_input(path, self.stdin if path == "-" else None))
+        return self.enter(opened(path, self.stdin if path == "-" else None))
 
-    def output(self, path: str | None = None) -> BinaryIO:
-        """Open *path* (None: the file of -o) for writing bytes, whole or not at all."""
+    def output(self, path: str | None = None, table: bool = False) -> BinaryIO:
+        """Open *path* (None: the file of -o) for writing bytes, whole or not at all.
+
+        Raises UsageError for the name of a *table*, if none is written.
+        """
         path = self.row_settings.output if path is None else path
+        if is_table(path) and not table:
+            remedy = f"bitext-convert --header --to parquet -o {shlex.quote(path)} makes one"
+            raise click.UsageError(f"{path} is the name of a table, but rows are written: {remedy}")
         if path != "-":
             return self.enter(open_output(path))
         if sys.stdout is None:
@@ -291,7 +298,7 @@ class Run:
             reader = RowReader(lines, source.name, columns, settings.header)
         if self.shard is not None and self.shard.index > 0:
             reader.start_at(self.shard.number)
-        elif reader.doubt:
+        elif reader.doubt and not is_table(settings.inputs[0]):
             self.warn(reader.doubt)
         return reader
 

@@ -59,7 +59,8 @@ class FormatSettings:
 class Inputs(Protocol):
     """The files to read."""
 
-    paths: Sequence[str]
+    def path(self, place: int = 0) -> str:
+        """Return the path of the file at *place*, to be opened by the reader."""
 
     def stream(self, place: int = 0) -> tuple[BinaryIO, str]:
         """Open the file at *place*: its bytes, and its name in messages."""

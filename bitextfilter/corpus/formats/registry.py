@@ -30,8 +30,8 @@ class Format:
     files: int = 1
     columns: bool = True
     """Whether it is written with further columns."""
-    folder: bool = False
-    """Whether it is a folder of several files."""
+    folder: tuple[str, ...] = ()
+    """The files of a format that is a folder."""
 
     def reader(self, inputs: Inputs, settings: FormatSettings) -> PairReader:
         """Return the reader of *inputs*."""
@@ -40,7 +40,10 @@ class Format:
 
     def writer(self, settings: FormatSettings, source: PairReader) -> PairWriter:
         """Return the writer of the pairs of *source*."""
-        made: PairWriter = import_module(_PLACE + self.module).writer(settings, source)
+        module = import_module(_PLACE + self.module)
+        made: PairWriter = (module.folder_writer if self.folder else module.writer)(
+            settings, source
+        )
         return made
 
 
@@ -60,6 +63,14 @@ FORMATS: Mapping[str, Format] = {
         needs="languages",
     ),
     "jsonl": Format("a JSON object a line", "jsonl", "fields keep input", "fields output"),
+    "parquet": Format("a Parquet file", "tables", "fields keep input", "fields numbers output"),
+    "arrow": Format("an Arrow file or stream", "tables", "fields keep input"),
+    "datasets": Format(
+        "a folder for datasets.load_from_disk",
+        "tables",
+        written="fields numbers",
+        folder=("data-00000-of-00001.arrow", "dataset_info.json", "state.json"),
+    ),
 }
 
 
