@@ -91,7 +91,9 @@ def _check(settings: _Settings) -> None:
         read, written = formats_with(name)
         if is_given(name) and source not in read and target not in written:
             sides = {"--from": read, "--to": written}
-            places = [f"{side} {', '.join(sorted(names))}" for side, names in sides.items() if names]
+            places = [
+                f"{side} {', '.join(sorted(names))}" for side, names in sides.items() if names
+            ]
             raise click.UsageError(f"--{name} is for {' and '.join(places)}")
     if settings.keep and not FORMATS[target].columns:
         raise click.UsageError(f"--keep makes columns, and {target} files have none")

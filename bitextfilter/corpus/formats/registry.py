@@ -55,6 +55,7 @@ FORMATS: Mapping[str, Format] = {
     "moses": Format(
         "two files, a sentence a line", "moses", "", "whitespace", files=2, columns=False
     ),
+    "csv": Format("comma-separated values", "csv_rows", _ROWS, "header output"),
     "tmx": Format(
         "Translation Memory eXchange",
         "tmx",
@@ -62,6 +63,9 @@ FORMATS: Mapping[str, Format] = {
         "languages output",
         needs="languages",
     ),
+    "xliff": Format("XLIFF 1.2 and 2", "xliff", "languages keep input"),
+    "po": Format("messages of GNU gettext", "po", "keep input"),
+    "srt": Format("two files of subtitles, matched by time", "srt", "", files=2),
     "jsonl": Format("a JSON object a line", "jsonl", "fields keep input", "fields output"),
     "parquet": Format("a Parquet file", "tables", "fields keep input", "fields numbers output"),
     "arrow": Format("an Arrow file or stream", "tables", "fields keep input"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from bitextfilter.corpus.formats.base import (
     TEXTS,
@@ -17,6 +18,8 @@ from bitextfilter.corpus.formats.base import (
 )
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow, Columns, Row, RowReader
+
+_Field = TypeVar("_Field", str, bytes)
 
 
 class TsvReader(PairReader):
@@ -72,7 +75,7 @@ def further_names(names: Sequence[str], places: Sequence[int]) -> list[str]:
     return [name for n, name in enumerate(names) if n not in texts]
 
 
-def rest_of(fields: Sequence[bytes], texts: set[int], names: Sequence[str]) -> dict[str, bytes]:
+def rest_of(fields: Sequence[_Field], texts: set[int], names: Sequence[str]) -> dict[str, _Field]:
     """Return the fields of a row that are not at *texts*, by their *names* or numbers from 1."""
     called = [*names, *map(str, range(len(names) + 1, len(fields) + 1))]
     return {called[n]: field for n, field in enumerate(fields) if n not in texts}
