@@ -4,8 +4,13 @@
 # make install   the environment that developers work in
 # make lint      style, types and the links of the documentation alone
 # make docs      the documentation as a site, in site/
+# make man       a manual page of every command, in build/man/man1/
 # make torture   attacks on every command for HOURS hours, JOBS at once; counts add up in torture.json
 # make oldest    all tests with the oldest versions of packages that setup.cfg allows
+# make newest    all tests with the newest versions of packages, in a fresh environment
+# make pythons   the same with each Python at hand, 3.10 to 3.14
+# make dist      a wheel and a source distribution in dist/, checked
+# make image     a container image of the commands, by docker (CONTAINERS=podman: by podman)
 # make audit     known security holes of the packages that the commands need
 # make sbom      a list of those packages with licences, as bitextfilter.cdx.json
 # make bench     speed and memory on this machine (PAIRS=FILE: a TSV of real sentence pairs)
@@ -18,6 +23,7 @@ comma := ,
 PAIRS ?= examples/pairs.en-de.tsv
 HOURS ?= 1
 JOBS ?= 1
+CONTAINERS ?= docker
 
 # pip reads this wherever it resolves anything, isolated builds included.
 export PIP_CONSTRAINT := constraints.txt
@@ -25,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Modules are compiled when they are first imported: most of PyTorch's never are.
 export PIP_NO_COMPILE := 1
 
-.PHONY: demo install test tests lint docs bench torture oldest audit sbom
+.PHONY: demo install test tests lint docs man bench torture oldest newest pythons dist image audit sbom
 
 demo: $(VENV)/.installed-demo
 	$(VENV)/bin/bitext-score -i examples/pairs.en-de.tsv
@@ -49,6 +55,9 @@ lint: install
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
 
+man: install
+	$(VENV)/bin/bitext --manual build/man
+
 bench: install
 	$(VENV)/bin/python benchmarks/help.py
 	$(VENV)/bin/python benchmarks/score.py $(PAIRS)
@@ -57,13 +66,43 @@ bench: install
 torture: install
 	$(VENV)/bin/python tests/faults/torture.py --hours $(HOURS) --jobs $(JOBS)
 
+TESTED := bleu,combiner,cpu,fasttext,language,lingua,morfessor,near,onnx,parquet,report,sentence-transformers,sentences,static,statistics,test
+
 # torch stays as pinned. The documentation and Ray are tested with new versions alone.
 oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(PYTHON) tests/support/oldest.py > $(VENV)-oldest/constraints.txt
 	PIP_CONSTRAINT=$(VENV)-oldest/constraints.txt $(VENV)-oldest/bin/python -m pip install --quiet \
-	    --editable '.[bleu,cpu,fasttext,language,lingua,morfessor,near,parquet,report,sentences,statistics,test]'
+	    --editable '.[$(TESTED)]'
 	$(VENV)-oldest/bin/python -m pytest -q -W default
+
+# torch stays as pinned. Where pycld2 and fasttext have no wheel for this Python, they are built: by a C++ compiler.
+newest:
+	rm -rf $(VENV)-newest
+	$(PYTHON) -m venv $(VENV)-newest
+	$(VENV)-newest/bin/python -m pip install --quiet \
+	    --editable '.[$(TESTED)]'
+	$(VENV)-newest/bin/python -m pytest -q -W default
+
+pythons:
+	for version in 3.10 3.11 3.12 3.13 3.14; do \
+	    if python$$version -c '' 2>/dev/null; then \
+	        $(MAKE) newest PYTHON=python$$version VENV=.venv-$$version || exit 1; \
+	    else echo "python$$version is not at hand"; fi; \
+	done
+
+dist: $(VENV)-dist/bin/python
+	rm -rf build dist
+	$(VENV)-dist/bin/python -m build
+	$(VENV)-dist/bin/python -m twine check --strict dist/*
+
+$(VENV)-dist/bin/python:
+	$(PYTHON) -m venv $(VENV)-dist
+	$(VENV)-dist/bin/python -m pip install --quiet build twine
+
+image:
+	$(CONTAINERS) build --tag bitextfilter .
+	$(CONTAINERS) run --rm bitextfilter bitext
 
 $(VENV)-audit/bin/python:
 	$(PYTHON) -m venv $(VENV)-audit
@@ -79,7 +118,7 @@ sbom: $(VENV)-audit/bin/python $(VENV)/.installed-demo
 # kenlm is built from source: without a C++ compiler, its tests are skipped.
 KENLM := $(if $(shell command -v c++),kenlm$(comma))
 $(VENV)/.installed-demo: EXTRAS :=
-$(VENV)/.installed-all: EXTRAS := [bleu,cpu,docs,fasttext,$(KENLM)language,lingua,morfessor,near,parquet,ray,report,sentences,statistics,test]
+$(VENV)/.installed-all: EXTRAS := [$(TESTED),$(KENLM)docs,ray]
 $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing into $(VENV): some minutes the first time"
 	$(VENV)/bin/python -m pip install --quiet --editable '.$(EXTRAS)'

@@ -3,9 +3,10 @@
     python benchmarks/filter.py PAIRS.tsv.gz --opusfilter VENV/bin/python
 
 PAIRS is a TSV of real sentence pairs in Latin letters. Install OpusFilter in an environment of
-its own and name that environment's Python; without it, ours alone is measured. Each runs in one
-process. Seconds are the processor's; the start-up, measured
-with one pair, is taken off both. Then every filter's decision on every pair is compared.
+its own and name that environment's Python; without it, ours alone is measured, without and with
+the values of the rules as columns (--emit). Each runs in one process. Seconds are the processor's;
+the start-up, measured with one pair, is taken off both. Then every filter's decision on every pair
+is compared.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def run(line: list[str]) -> Cost:
 
 def measured(command: list[str], pairs: Path, one: Path, output: Path) -> Cost:
     """Run *command* on one pair and on all, and return the difference."""
-    options = ["-i", "-o"] if command is OURS else [""]
+    options = ["-i", "-o"] if command[: len(OURS)] == OURS else [""]
     start, whole = (
         run([word for word in [*command, options[0], str(path), options[-1], str(output)] if word])
         for path in (one, pairs)
@@ -129,6 +130,7 @@ def benchmark(folder: Path, source: str, number: int, python: str | None) -> Non
     print(f"{'':12} {'CPU s':>9} {'rows/CPU s':>13} {'peak MiB':>9}   ({len(rows)} pairs)")
     ours = measured(OURS, pairs, one, output)
     report("bitextfilter", ours, len(rows))
+    report("with --emit", measured([*OURS, "--emit"], pairs, one, output), len(rows))
     if python is None:
         return
     peer = [python, "-W", "ignore", str(HERE / "opusfilter_run.py")]

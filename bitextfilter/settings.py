@@ -115,13 +115,13 @@ class Settings:
             if declared.fits(value):
                 continue
             if declared.choices:
-                near = _nearest(value, declared.choices)
+                near = nearest(value, declared.choices)
                 raise SettingsError(f"{name} {value!r} is none of {declared.range}{near}")
             raise SettingsError(f"{name} must be {declared.range}, not {value!r}")
 
 
-def _nearest(name: object, known: Iterable[str]) -> str:
-    """Suggest a known name with a similar spelling; empty if there is none."""
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Return a suggestion for messages: the known name of the most similar spelling; or empty."""
     near = difflib.get_close_matches(str(name), list(known), 1)
     return f"; did you mean {near[0]}?" if near else ""
 
@@ -212,7 +212,7 @@ def from_groups(
     if unknown := sorted(set(values).difference(names)):
         raise SettingsError(
             f"{unknown[0]!r} is no group of settings: {', '.join(names)}"
-            f"{_nearest(unknown[0], names)}"
+            f"{nearest(unknown[0], names)}"
         )
     usual = defaults or {}
     return {
@@ -231,7 +231,7 @@ def _known(kind: Any, values: Mapping[str, Any], before: str) -> dict[str, Any]:
     for name in values:
         if name not in types:
             raise SettingsError(
-                f"{before}{name} is no setting{_nearest(name, types) or ';'} there are"
+                f"{before}{name} is no setting{nearest(name, types) or ';'} there are"
                 f" {', '.join(types)}"
             )
     whole = {n for n, v in values.items() if types[n] == "int" and isinstance(v, float)}

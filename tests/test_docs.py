@@ -26,7 +26,7 @@ PAGES = sorted(DOCS.glob("*.md"))
 TEXTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
 SCRIPTS = sorted(scripts())
 
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9_-]*[a-z0-9]\b")
 FILES = re.compile(r"(?<![\w*./-])[\w-]+(?:/[\w-]+)*/[\w-]+\.(?:py|sh)\b")
 FENCE = re.compile(r"^(<!-- run -->\n+)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -243,6 +243,13 @@ def test_examples_of_help_that_break_a_line_are_found() -> None:
         ["a", "-b", "-c"],
         ["e"],
     ]
+
+
+def test_command_lines_for_users_of_other_tools_are_ours() -> None:
+    text = (DOCS / "coming-from.md").read_text(encoding="utf-8")
+    lines = [shlex.split(line) for line in re.findall(r"`(bitext-[^`]+)`", text)]
+    assert len(lines) > 60
+    assert [fault for words in lines if (fault := unfit(words))] == []
 
 
 def python_examples(text: str) -> str:

@@ -20,6 +20,7 @@ LAYERS = (
     {"training", "mining", "scoring", "filters", "corpus", "evaluation"},
     {"workflows", "reports", "distributed"},
     {"commands", "api"},
+    {"opusfilter"},
 )
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
@@ -36,6 +37,7 @@ OWNERS = {
     "matplotlib": {"reports/"},
     "morfessor": {"text/"},
     "numpy": ANYWHERE,
+    "opusfilter": {"opusfilter.py"},
     "pyarrow": {"io/arrow_file.py"},
     "py3langid": {"text/language.py"},
     "pycld2": {"text/language.py"},
@@ -49,8 +51,13 @@ OWNERS = {
     "scipy": {"evaluation/sts.py"},
     "sentencepiece": {"text/"},
     "sentencex": {"text/words.py"},
+    "sklearn": {"training/combiner.py"},
     "subword_nmt": {"text/"},
     "tomli": {"io/files.py"},
+    "tokenizers": {"text/tokenizer_file.py"},
+    "onnxruntime": {"encoders/onnx_network.py"},
+    "sentence_transformers": {"encoders/sentence_transformers_model.py"},
+    "transformers": {"encoders/sentence_transformers_model.py"},
     "torch": {
         "models/",
         "encoders/",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from console import ROOT
 
 import bitextfilter
 
+LARGEST = 95 * 10**6
+"""Bytes of a wheel; package indexes refuse 100 MB."""
 BUILD = "from setuptools.build_meta import build_wheel; build_wheel({!r})"
 
 
@@ -34,6 +37,31 @@ def test_everything_of_the_package_is_in_the_wheel(wheel: zipfile.ZipFile) -> No
     wanted = {path.relative_to(ROOT).as_posix() for path in paths if path.is_file()}
     assert {"bitextfilter/py.typed", "bitextfilter/commands/main.py"} <= wanted
     assert {name for name in wheel.namelist() if ".dist-info/" not in name} == wanted
+
+
+def test_the_wheel_is_small_enough_for_an_index(wheel: zipfile.ZipFile) -> None:
+    assert wheel.filename is not None
+    assert Path(wheel.filename).stat().st_size <= LARGEST
+
+
+def test_the_installed_package_scores_and_needs_no_checkout(
+    wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
+    wheel.extractall(tmp_path / "installed")
+    code = "from bitextfilter.commands.score import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "-q"],
+        input="Good morning!\tGuten Morgen!\n",
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "installed")},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    pair, score = done.stdout.rstrip("\n").rsplit("\t", 1)
+    assert pair == "Good morning!\tGuten Morgen!" and float(score) > 0.5
+    assert done.stderr == ""
 
 
 def test_version_stands_in_one_place_and_in_the_changes(wheel: zipfile.ZipFile) -> None:

@@ -10,11 +10,12 @@ from functools import partial
 from itertools import repeat
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from bitextfilter.commands.align_documents import (
+    DocumentFiles,
     DocumentSettings,
     RowForm,
     check_documents,
@@ -25,10 +26,12 @@ from bitextfilter.commands.align_documents import (
     write_alignments,
 )
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     COUNT,
     NO_CUT,
     RECOMMENDED,
+    Common,
     MinScore,
     ModelName,
     Scaling,
@@ -40,7 +43,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.shards import WorkerSetup, engine_of, load_model_once
+from bitextfilter.commands.frame.shards import load_model_once, tasks_in
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import locked
 from bitextfilter.io.rows import Row, RowReader, TextColumn, row_windows
@@ -48,12 +51,15 @@ from bitextfilter.io.work_folder import passing_folder
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
+    from bitextfilter.arrays import Indices
+    from bitextfilter.io.given_vectors import GivenRows, GivenVectors
     from bitextfilter.io.sentence_file import SentenceFile
     from bitextfilter.mining.comparable import Mined, MiningSettings
     from bitextfilter.mining.index import SavedIndex
     from bitextfilter.mining.search import MapTasks
     from bitextfilter.scoring.model import Model
     from bitextfilter.workflows.model_alignment import CollectionMiner
+    from bitextfilter.workflows.vector_sources import VectorSource
 
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
 
@@ -65,6 +71,7 @@ _NOT_STREAMED = (
 _NOT_OF_DOCUMENTS = (
     *("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates", "--resume"),
     *("--dtype", "--index", "--recall", "--index-save", "--index-load", "--stream", *_ENGINES),
+    *("--source-vectors", "--target-vectors"),
 )
 _DOCUMENTS = options_of(DocumentSettings, hidden=True)
 _OF_DOCUMENTS = tuple(each.opts[-1] for each in _DOCUMENTS.parameters)
@@ -152,9 +159,12 @@ def _save_problems(folder: Path, work: str | None) -> Iterator[str]:
         yield f"--index-save {folder}: exists already"
 
 
-def _good_rows(run: Run, reader: RowReader) -> Iterator[list[Row]]:
-    """Yield the good rows of a file of sentences, window by window; reject the others."""
-    for window in row_windows(reader, run.common.batch_size):
+def _good_rows(run: Run, reader: RowReader, rows: GivenRows | None = None) -> Iterator[list[Row]]:
+    """Yield the good rows of a file of sentences, window by window; reject the others.
+
+    *rows*: those of the reader with given vectors, if there are any.
+    """
+    for window in row_windows(reader if rows is None else rows, run.common.batch_size):
         good = []
         for found in window:
             run.counts["rows"] += 1
@@ -166,23 +176,35 @@ def _good_rows(run: Run, reader: RowReader) -> Iterator[list[Row]]:
         yield good
 
 
-def _texts(run: Run, reader: RowReader) -> Iterator[list[str]]:
-    return ([row.text for row in window] for window in _good_rows(run, reader))
+def _placed(run: Run, reader: RowReader, file: GivenVectors) -> Iterator[tuple[list[str], Indices]]:
+    """Yield the sentences of a file, window by window, and the places of their vectors."""
+    from bitextfilter.io.given_vectors import GivenRows
+
+    rows = GivenRows(reader, [file])
+    for window in _good_rows(run, reader, rows):
+        yield [row.text for row in window], rows.places(window)
 
 
-def _mine(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) -> None:
+def _mine(
+    run: Run, files: Sequence[str], settings: _Settings, form: RowForm, given: VectorFiles
+) -> None:
     """Find the pairs of two files, or of one and an index, and write them best first."""
     from bitextfilter.mining.index import new_index
 
     # Entered before the output, and so put in its place after it.
     index = settings.index_save and run.enter(new_index(Path(settings.index_save)))
     output, readers = run.output(), [run.rows(TextColumn(), file) for file in files]
-    model = run.model()
+    model = None if given else run.model()
     mining = _mining_settings(run, model, settings)
-    least = _least_score(run, mining.similarity, settings.min_score)
-    miner = _miner(run, model, settings)
-    sentences = miner.gather([_texts(run, reader) for reader in readers])
-    if not form.no_column_check:
+    least = _least_score(run, model, mining.similarity, settings.min_score)
+    windows: list[Iterator[list[str]]]
+    windows = [([row.text for row in w] for w in _good_rows(run, r)) for r in readers]
+    if model is None:
+        miner, windows = _given_miner(run, settings, given.open(run), readers)
+    else:
+        miner = _model_miner(run, settings, model)
+    sentences = miner.gather(windows)
+    if model is not None and not form.no_column_check:
         warn_of_languages(run, model, sentences)
     mined = miner.mine(mining)
     if least > -inf:
@@ -196,23 +218,36 @@ def _mine(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) ->
         miner.save(index)
 
 
-def _mine_stream(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) -> None:
-    """Write the best pair of each sentence with an index, in input order, window by window."""
-    from bitextfilter.workflows.model_alignment import IndexMiner
+def _given_miner(
+    run: Run, settings: _Settings, files: Sequence[GivenVectors], readers: Sequence[RowReader]
+) -> tuple[CollectionMiner, list[Iterator[list[str]]]]:
+    """Return the miner of given vectors, and the windows of sentences for it."""
+    from bitextfilter.workflows.vector_sources import GivenSource
 
-    output, reader, model = run.output(), run.rows(TextColumn(), files[0]), run.model()
+    source = GivenSource(files)
+    miner = _miner(run, settings, source.maker, lambda *_: source)
+    placed = (_placed(run, *each) for each in zip(readers, files, strict=True))
+    return miner, [source.numbered(side, windows) for side, windows in enumerate(placed)]
+
+
+def _mine_stream(
+    run: Run, files: Sequence[str], settings: _Settings, form: RowForm, given: VectorFiles
+) -> None:
+    """Write the best pair of each sentence with an index, in input order, window by window."""
+    output, reader = run.output(), run.rows(TextColumn(), files[0])
+    model = None if given else run.model()
     mining = _mining_settings(run, model, settings)
-    least = _least_score(run, mining.similarity, settings.min_score)
-    index = _open_index(model, settings)
-    assert index is not None, "--stream needs --index-load"
-    miner = IndexMiner(model, index, mining)
+    least = _least_score(run, model, mining.similarity, settings.min_score)
+    best = _best_of_model(model, settings, mining) if model else None
+    rows = None
+    if best is None:
+        rows, best = _best_of_given(reader, given.open(run)[0], settings, mining)
     run.progress(unit="sentences")
-    for window in _good_rows(run, reader):
-        best = miner.best([row.text for row in window])
-        for row in window:
-            if row.text not in best:
+    for window in _good_rows(run, reader, rows):
+        for row, found in zip(window, best(window), strict=True):
+            if found is None:
                 continue
-            target, score = best[row.text]
+            target, score = found
             if score >= least:
                 output.write(form.row([row.text, target], score))
                 run.counts["pairs"] += 1
@@ -221,24 +256,57 @@ def _mine_stream(run: Run, files: Sequence[str], settings: _Settings, form: RowF
         run.advance(len(window))
 
 
-def _mining_settings(run: Run, model: Model, settings: _Settings) -> MiningSettings:
-    """Return how pairs are found; SettingsError if the model cannot."""
+_Best = Callable[[list[Row]], list[tuple[str, float] | None]]
+"""Function from rows to the best target of each and its score."""
+
+
+def _best_of_model(model: Model, settings: _Settings, mining: MiningSettings) -> _Best:
+    """Return the function that finds the best of the index by a model."""
+    from bitextfilter.workflows.model_alignment import IndexMiner
+
+    miner = IndexMiner(model, _open_index(model.digest, settings), mining)
+    return lambda window: miner.best([row.text for row in window])
+
+
+def _best_of_given(
+    reader: RowReader, file: GivenVectors, settings: _Settings, mining: MiningSettings
+) -> tuple[GivenRows, _Best]:
+    """Return the rows of a reader, and the function that finds the best by their vectors."""
+    from bitextfilter.io.given_vectors import GivenRows
+    from bitextfilter.mining.index import given_maker
+    from bitextfilter.workflows.model_alignment import IndexMiner
+
+    rows = GivenRows(reader, [file])
+    miner = IndexMiner(None, _open_index(given_maker(file.dim), settings), mining)
+
+    def best(window: list[Row]) -> list[tuple[str, float] | None]:
+        return miner.best_of([row.text for row in window], file[rows.places(window)])
+
+    return rows, best
+
+
+def _mining_settings(run: Run, model: Model | None, settings: _Settings) -> MiningSettings:
+    """Return how pairs are found; SettingsError if the model, or given vectors, cannot."""
     from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings
     from bitextfilter.scoring.model import check_measures
 
     mining = MiningSettings(
-        settings.similarity or ("csls" if model.classifier is None else "joint"),
+        settings.similarity or ("joint" if model and model.classifier else "csls"),
         settings.retrieval,
         settings.neighbours_count,
         threads=run.common.threads,
     )
     run.facts["similarity"] = mining.similarity
     if mining.similarity in NEEDS_CLASSIFIER:
+        if model is None:
+            raise SettingsError(f"{mining.similarity} needs a model: vectors are given")
         check_measures(model, ["mlp"], None)
     return mining
 
 
-def _least_score(run: Run, similarity: str, asked: MinScore | str | None) -> float:
+def _least_score(
+    run: Run, model: Model | None, similarity: str, asked: MinScore | str | None
+) -> float:
     """Return the least score of pairs, as float32: --min-score, or the model's cut, or -inf.
 
     Raises SettingsError where the model's cut is asked for, and it recommends none.
@@ -249,8 +317,10 @@ def _least_score(run: Run, similarity: str, asked: MinScore | str | None) -> flo
         return -inf
     if isinstance(asked, float):
         return float(np.float32(asked))
-    assert run.model_name is not None
     try:
+        if model is None:
+            raise SettingsError("given vectors have no recommended cut; give --min-score X")
+        assert run.model_name is not None
         return float(np.float32(run.recommended_cut(run.model_name, similarity, "mining")))
     except SettingsError as error:
         if asked == RECOMMENDED:
@@ -260,7 +330,25 @@ def _least_score(run: Run, similarity: str, asked: MinScore | str | None) -> flo
         return -inf
 
 
-def _miner(run: Run, model: Model, settings: _Settings) -> CollectionMiner:
+def _model_miner(run: Run, settings: _Settings, model: Model) -> CollectionMiner:
+    """Return the miner of the vectors of a model."""
+    from bitextfilter.workflows.vector_sources import ModelVectors
+
+    def source(map_tasks: MapTasks, common: Common) -> ModelVectors:
+        load = partial(load_model_once, model.name, common.device, common.threads)
+        return ModelVectors(
+            model, load if run.scaling.engine == "ray" else lambda: model, map_tasks
+        )
+
+    return _miner(run, settings, model.digest, source)
+
+
+def _miner(
+    run: Run,
+    settings: _Settings,
+    maker: str,
+    source: Callable[[MapTasks, Common], VectorSource],
+) -> CollectionMiner:
     """Return the miner of the two files, with its folder, its index, and its workers."""
     from bitextfilter.workflows.model_alignment import (
         CollectionMiner,
@@ -277,7 +365,7 @@ def _miner(run: Run, model: Model, settings: _Settings) -> CollectionMiner:
         run.common.threads,
         run.common.device,
     )
-    index = _open_index(model, settings)
+    index = None if settings.index_load is None else _open_index(maker, settings)
     if run.scaling.resume is None:
         folder = run.enter(passing_folder(run.row_settings.output)).path
     else:
@@ -289,54 +377,22 @@ def _miner(run: Run, model: Model, settings: _Settings) -> CollectionMiner:
     def begin(total: int) -> None:
         run.progress(unit="sentences").reset(total)
 
-    def advance(count: int) -> None:
-        run.progress().update(count)
-
-    map_tasks, load, threads = _workers(run, model, folder)
+    map_tasks, common = tasks_in(run, folder)
+    fact = run.facts.__setitem__
     hooks = SearchHooks(
-        map_tasks, load, threads, begin, advance, note=run.note, fact=run.facts.__setitem__
+        map_tasks, common.threads, begin, lambda count: run.progress().update(count), run.note, fact
     )
-    return CollectionMiner(model, folder, search, hooks, index)
+    return CollectionMiner(source(map_tasks, common), folder, search, hooks, index)
 
 
-def _open_index(model: Model, settings: _Settings) -> SavedIndex | None:
+def _open_index(maker: str, settings: _Settings) -> SavedIndex:
     """Open the index of --index-load; SettingsError where it is of other searches."""
     from bitextfilter.mining.index import SavedIndex
 
-    if settings.index_load is None:
-        return None
+    assert settings.index_load is not None, "an index is loaded"
     index = SavedIndex(Path(settings.index_load))
-    index.check(model.digest, settings.neighbours_count)
+    index.check(maker, settings.neighbours_count)
     return index
-
-
-@dataclass(frozen=True)
-class _InPlace:
-    """Preparation of a worker in another process: it goes to the folder of the run first."""
-
-    prepare: Callable[[], Callable[[Any], Any]]
-    setup: WorkerSetup
-    folder: Path
-
-    def __call__(self) -> Callable[[Any], Any]:
-        self.setup.apply(self.folder)
-        return self.prepare()
-
-
-def _workers(run: Run, model: Model, folder: Path) -> tuple[MapTasks, Callable[[], Model], int]:
-    """Start the engine; return how it runs tasks, how these get the model, and their threads.
-
-    Raises DeviceError and UsageError as :func:`engine_of`.
-    """
-    common, engine = engine_of(run)
-    if run.scaling.engine != "ray":
-        return engine.map, lambda: model, common.threads
-
-    def map_there(prepare: Callable[[], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
-        return engine.map(_InPlace(prepare, WorkerSetup.of_this_process(), folder), tasks)
-
-    load = partial(load_model_once, model.name, common.device, common.threads)
-    return map_there, load, common.threads
 
 
 def _lines(
@@ -361,11 +417,14 @@ _SCALING = options_of(
     _Settings,
     row_options("output errors"),
     ModelName,
+    VectorFiles,
     _SCALING,
     _DOCUMENTS,
     RowForm,
 )
-def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowForm) -> None:
+def main(
+    run: Run, settings: _Settings, given: VectorFiles, documents: DocumentSettings, form: RowForm
+) -> None:
     """Find translations in two files of sentences, one a line, that are not aligned.
 
     Writes source, target and score, separated by tabs, best first. A sentence's candidates are
@@ -388,23 +447,34 @@ def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowFo
     Lines and vectors wait on disk, beside the output or in the DIR of --resume (2 bytes a line
     and dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
     An --index (of faiss) searches a part of them, large enough to find the --recall of the
-    nearest of a sample; auto is exact up to 2e13 (source x target) comparisons.
+    nearest of a sample; auto is exact up to 2e13 (source x target) comparisons. With
+    --source-vectors and --target-vectors, no model is used, and csls is the default.
 
     Example:
 
         bitext-align english.txt german.txt > pairs.tsv
-        bitext-align --retrieval intersect --min-score 0.5 en.txt.gz de.txt.gz -o pairs.tsv.gz
+        bitext-align --retrieval intersect --min-score 0.5 en.txt.gz de.txt -o pairs.tsv.gz
         bitext-align --index-save INDEX old.en.txt de.txt > old.tsv
         bitext-align --index-load INDEX new.en.txt > new.tsv
+        bitext-align --source-vectors en.npy --target-vectors de.npy en.txt de.txt > pairs.tsv
     """
     files = [file for file in (settings.source, settings.target) if file is not None]
     if settings.monotonic:
-        _align_documents(run, files, documents, form, settings.min_score)
-        return
+        return _align_documents(run, files, documents, form, settings.min_score)
+    return _find(run, files, settings, form, given)
+
+
+def _find(
+    run: Run, files: Sequence[str], settings: _Settings, form: RowForm, given: VectorFiles
+) -> None:
+    """Find the pairs, if the options go together."""
     if problem := next(_problems(files, settings, run.scaling.resume), None):
         raise click.UsageError(problem)
+    if given:
+        exact = settings.index == "exact" and settings.index_load is None
+        given.check(("no_column_check", *(["device"] if exact else [])), len(files))
     mine = _mine_stream if settings.stream else _mine
-    mine(run, files, settings, form)
+    mine(run, files, settings, form, given)
 
 
 def _align_documents(
@@ -424,4 +494,4 @@ def _align_documents(
     check_documents(files, documents)
     run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
     least = min_score if isinstance(min_score, float) else None
-    write_alignments(run, files, documents, form, least)
+    write_alignments(run, DocumentFiles(files), documents, form, least)

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     DIGITS,
     ModelName,
@@ -30,9 +31,10 @@ from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
+    from bitextfilter.io.given_vectors import GivenVectors
+    from bitextfilter.mining.documents import Alignment
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
-    from bitextfilter.workflows.model_alignment import Align
 
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 _TOGETHER = "links of several documents in one file cannot be told apart"
@@ -145,10 +147,13 @@ class _Settings:
     _Settings,
     row_options("output errors"),
     ModelName,
+    VectorFiles,
     DocumentSettings,
     RowForm,
 )
-def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowForm) -> None:
+def main(
+    run: Run, settings: _Settings, given: VectorFiles, documents: DocumentSettings, form: RowForm
+) -> None:
     """Link the sentences of a document and of its translation, in their order.
 
     A document is a file of sentences, one a line; blank lines are skipped. One or more neighbouring
@@ -162,6 +167,9 @@ def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowFo
     - words: words that often occur in linked sentences, and lengths (score: cosine, -1 to 1)
     - length: numbers of characters (score: probability of such lengths, 0 to 1)
 
+    --source-vectors and --target-vectors take the place of a model: neighbouring sentences have the
+    mean of their vectors.
+
     Documents are held in memory; time and memory grow with the number of sentences. Documents
     that are hardly translations get a warning. A line that is not UTF-8 or has a tab or NUL
     stops the run unless --on-error reject.
@@ -174,22 +182,31 @@ def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowFo
     """
     files = [file for file in (settings.source, settings.target) if file is not None]
     check_documents(files, documents)
-    write_alignments(run, files, documents, form, settings.min_score)
+    if given:
+        given.check(("by", "classifier", "documents", "split", "no_column_check", "device"))
+    write_alignments(run, DocumentFiles(files, given), documents, form, settings.min_score)
+
+
+class DocumentFiles(NamedTuple):
+    """The two files of sentences, none with --documents, and perhaps their vectors."""
+
+    texts: Sequence[str]
+    given: VectorFiles | None = None
 
 
 def write_alignments(
     run: Run,
-    files: Sequence[str],
+    files: DocumentFiles,
     settings: DocumentSettings,
     form: RowForm,
     min_score: float | None,
 ) -> None:
     """Align two files, or the documents of --documents, and write their links."""
-    output = run.output()
-    reader, listed = DocumentReader(run, settings.split), settings.documents
-    pairs = [reader.pair(*files)] if listed is None else reader.listed(listed)
-    model = run.model() if settings.by == "model" else None
-    align = _aligner(run, model, settings)
+    output, vectors = run.output(), files.given.open(run) if files.given else ()
+    reader, listed = DocumentReader(run, settings.split, vectors), settings.documents
+    pairs = [reader.pair(*files.texts)] if listed is None else reader.listed(listed)
+    model = run.model() if settings.by == "model" and not vectors else None
+    align = _given_aligner(vectors, settings) if vectors else _aligner(run, model, settings)
     run.counts.update(rows=0, rejected=0, documents=0, links=0)
     run.progress(unit="texts")
     least, own_files = -inf if min_score is None else min_score, 0
@@ -198,7 +215,7 @@ def write_alignments(
         if (sides := _read(run, pair, settings.keep_going)) is None:
             continue
         texts = sides[0].sentences, sides[1].sentences
-        links, distance = align(*texts)
+        links, distance = align(sides)
         _warn(run, pair.name, texts, settings.by, distance)
         if model is not None and not form.no_column_check:
             warn_of_languages(run, model, texts, f"{pair.name}: ")
@@ -227,14 +244,35 @@ def _read(run: Run, pair: _DocumentPair, keep_going: bool) -> _Sides | None:
         return None
 
 
-def _aligner(run: Run, model: Model | None, settings: DocumentSettings) -> Align:
+def _given_aligner(vectors: Sequence[GivenVectors], settings: DocumentSettings) -> _Align:
+    """Return the function that aligns two documents by the vectors of their lines."""
+    import numpy as np
+
+    from bitextfilter.mining.documents import align_by_given_vectors
+    from bitextfilter.mining.link_costs import LinkSettings
+
+    costs = LinkSettings(settings.largest, settings.skip)
+
+    def align(sides: _Sides) -> Alignment:
+        source, target = (
+            file[np.array(side.numbers, dtype=np.int64)]
+            for file, side in zip(vectors, sides, strict=True)
+        )
+        texts = sides[0].sentences, sides[1].sentences
+        return align_by_given_vectors(*texts, (source, target), costs)
+
+    return align
+
+
+def _aligner(run: Run, model: Model | None, settings: DocumentSettings) -> _Align:
     """Return the function that aligns two documents, as --by says."""
     from bitextfilter.mining.link_costs import LinkSettings
     from bitextfilter.workflows.model_alignment import aligner
 
     costs = LinkSettings(settings.largest, settings.skip)
     encode = None if model is None else partial(_encode, run, model)
-    return aligner(settings.by, costs, model, settings.classifier, encode)
+    align = aligner(settings.by, costs, model, settings.classifier, encode)
+    return lambda sides: align(sides[0].sentences, sides[1].sentences)
 
 
 def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> Vectors:
@@ -258,6 +296,7 @@ class _Side(NamedTuple):
 
 
 _Sides = tuple[_Side, _Side]
+_Align = Callable[[_Sides], "Alignment"]
 
 
 class _DocumentPair(NamedTuple):
@@ -322,9 +361,14 @@ def _number_lines(sides: _Sides, links: list[Link], form: RowForm, least: float)
 class DocumentReader:
     """Reads documents for a run, and rejects their bad lines as its row options say."""
 
-    def __init__(self, run: Run, split: tuple[str, str] | None) -> None:
-        """Divide lines into sentences of these languages; None: a line is a sentence."""
-        self._run, self._languages = run, split
+    def __init__(
+        self, run: Run, split: tuple[str, str] | None, vectors: Sequence[GivenVectors] = ()
+    ) -> None:
+        """Divide lines into sentences of these languages; None: a line is a sentence.
+
+        *vectors* of the lines of both sides are checked, if there are any.
+        """
+        self._run, self._languages, self._vectors = run, split, vectors
         if split is not None:
             from bitextfilter.text.words import split_sentences
 
@@ -379,7 +423,7 @@ class DocumentReader:
     def _sentences(self, lines: Iterable[bytes], name: str, side: int) -> _Side:
         """Return the sentences of the lines that are neither blank nor bad."""
         document = _Side([], [])
-        for row in RowReader(lines, name, TextColumn(blank=True)):
+        for row in self._rows(RowReader(lines, name, TextColumn(blank=True)), side):
             self._run.counts["rows"] += 1
             found = without_tab(row, name)
             if isinstance(found, BadRow):
@@ -389,6 +433,13 @@ class DocumentReader:
             document.sentences.extend(sentences)
             document.numbers.extend([row.number - 1] * len(sentences))
         return document
+
+    def _rows(self, reader: RowReader, side: int) -> Iterable[Row | BadRow]:
+        if not self._vectors:
+            return reader
+        from bitextfilter.io.given_vectors import GivenRows
+
+        return GivenRows(reader, [self._vectors[side]])
 
     def _divided(self, text: str, side: int) -> list[str]:
         if self._languages is None:

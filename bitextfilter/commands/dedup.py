@@ -16,6 +16,7 @@ from bitextfilter.commands.frame.options import (
     COUNT,
     as_amount,
     as_column,
+    flag,
     needs_own_file,
     option,
     row_options,
@@ -26,15 +27,17 @@ from bitextfilter.corpus.duplicate_keys import (
     IGNORABLE,
     KEEP,
     MATCH,
+    NGRAM,
     DedupSettings,
 )
-from bitextfilter.io.files import without_ending
+from bitextfilter.io.files import open_input, without_ending
 from bitextfilter.io.rows import (
     REMEDY,
     BadRow,
     Columns,
     Row,
     RowReader,
+    TextColumn,
     WantedColumn,
     is_blank,
     number_of,
@@ -43,6 +46,7 @@ from bitextfilter.io.rows import (
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.dedup import DedupWindow
+    from bitextfilter.corpus.other_texts import OtherTexts
     from bitextfilter.io.spill import Records
 
 _SIDES = ("source", "target")
@@ -123,8 +127,61 @@ class _Settings:
         return DedupSettings(**{name: value for name, value in given.items() if value is not None})
 
 
-@command("bitext-dedup", _Settings, row_options("pairs files", drops=True), uses="batch_size")
-def main(run: Run, settings: _Settings) -> None:
+@dataclass(frozen=True)
+class _Others:
+    """The files whose rows are dropped."""
+
+    against: tuple[str, ...] = option(
+        "--against FILE",
+        "Drop the rows that occur in FILE, with columns like the input's; repeatable.",
+        multiple=True,
+    )
+    against_source: tuple[str, ...] = option(
+        "--against-source FILE",
+        "Drop the rows whose source is a line of FILE, a plain text; repeatable.",
+        multiple=True,
+    )
+    against_target: tuple[str, ...] = option(
+        "--against-target FILE", "The same for the target.", multiple=True
+    )
+    only_against: bool = flag("--only-against", "Drop these rows alone: keep duplicates.")
+    overlap: float | None = option(
+        "--overlap SHARE",
+        "Also drop rows with this share of their n-grams of words in the files, above 0, up to 1.",
+        click.FloatRange(0, 1, min_open=True),
+    )
+    ngram: int | None = option("--ngram N", f"Words of these n-grams  [default: {NGRAM}]", COUNT)
+
+    def __post_init__(self) -> None:
+        """Refuse options without effect."""
+        for name in ("only_against", "overlap"):
+            if getattr(self, name) not in (None, False) and not self.files:
+                raise click.UsageError(f"--{name.replace('_', '-')} needs --against FILE")
+        if self.ngram is not None and self.overlap is None:
+            raise click.UsageError("--ngram is for --overlap")
+        if "-" in self.files:
+            raise click.UsageError("--against needs a file, not stdin")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all these files."""
+        return (*self.against, *self.against_source, *self.against_target)
+
+    def check(self, settings: _Settings) -> None:
+        """Refuse settings that other files have no part in."""
+        if self.files and settings.match == "near":
+            raise click.UsageError("--against is for --match exact or normalised")
+        for side in _SIDES:
+            if getattr(self, f"against_{side}") and settings.by not in (side, "either"):
+                raise click.UsageError(f"--against-{side} is for --by {side} or either")
+        if self.only_against and (settings.keep == "best" or settings.groups is not None):
+            raise click.UsageError("--only-against keeps duplicates: no --keep best or --groups")
+
+
+@command(
+    "bitext-dedup", _Settings, _Others, row_options("pairs files", drops=True), uses="batch_size"
+)
+def main(run: Run, settings: _Settings, others: _Others) -> None:
     """Keep one of the pairs that are duplicates of each other, in input order.
 
     A row is dropped if it matches a kept row; --rejects FILE names that row. Rows match
@@ -143,6 +200,10 @@ def main(run: Run, settings: _Settings) -> None:
     row, by either 100; near, the text twice and some 400). Memory stays near --memory for any
     number of rows, mapped files aside.
 
+    Rows that occur in the files of --against are dropped first. --by and --match say which texts
+    must be equal. The keys of these files stay in memory, beside --memory: some 60 bytes a
+    different row (by either, 120), and 12 a different n-gram for --overlap.
+
     Keys have 128 bits: two of 100 million texts have the same key with a probability of 10^-23.
     Near duplicates are found by MinHash with a probability of 99 % or more; each is checked by
     its exact similarity.
@@ -153,16 +214,80 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-score < pairs.tsv | bitext-dedup --match normalised --keep best > best.tsv
         bitext-dedup corpus/*.tsv.gz > unique.tsv
         bitext-dedup --match near --by source --groups groups.tsv --rejects gone.tsv < pairs.tsv
+        bitext-dedup --by either --match normalised --against test.tsv < pairs.tsv > train.tsv
     """
-    score = -1 if settings.column is None and settings.keep == "best" else settings.column
-    files = run.row_settings
-    needs_own_file("--groups", settings.groups, (*files.inputs, files.output, files.rejects))
+    others.check(settings)
+    _drop(run, settings, others)
+
+
+def _drop(run: Run, settings: _Settings, others: _Others) -> None:
+    """Write the rows that are neither duplicates nor in other files."""
+    files, score = run.row_settings, settings.column
+    taken = (*files.inputs, files.output, files.rejects, *others.files)
+    needs_own_file("--groups", settings.groups, taken)
+    needs_own_file("--rejects", files.rejects, others.files)
+    score = -1 if score is None and settings.keep == "best" else score
     compared = _ComparedColumns(files.scol, files.tcol, score is not None, settings.by, score)
-    _deduplicate(run, settings.definition(), run.rows(compared), settings.groups)
+    rows, definition = run.rows(compared), settings.definition()
+    run.facts.update(_facts(definition))
+    run.counts.update(kept=0, dropped=0)
+    known = _known_texts(run, definition, others) if others.files else None
+    if others.only_against and known is not None:
+        _subtract(run, definition, rows, known)
+    else:
+        _deduplicate(run, definition, rows, known, settings.groups)
+
+
+_MEND = "mend the line, or leave it out"
+
+
+def _known_texts(run: Run, settings: DedupSettings, others: _Others) -> OtherTexts:
+    """Read the files whose rows are dropped. A bad row of theirs stops the run."""
+    from bitextfilter.corpus.other_texts import OtherTexts
+
+    known = OtherTexts(settings, others.overlap, others.ngram or NGRAM)
+    run.facts.update(against=list(others.files), only_against=others.only_against)
+    if others.overlap is not None:
+        run.facts.update(overlap=others.overlap, ngram=others.ngram or NGRAM)
+    run.counts["in other files"] = 0
+    files = run.row_settings
+    sides = _ComparedColumns(files.scol, files.tcol, True, settings.by)
+    texts = TextColumn(blank=True)
+    for path in others.against:
+        _read_others(run, known, path, sides)
+    for place, paths in enumerate((others.against_source, others.against_target)):
+        for path in paths:
+            _read_others(run, known, path, texts, place if settings.by == "either" else None)
+    return known
+
+
+def _read_others(
+    run: Run, known: OtherTexts, path: str, columns: Columns | TextColumn, side: int | None = None
+) -> None:
+    """Read a file whose rows are dropped; with *side*, its lines are texts of one of two sides."""
+    header = run.row_settings.header and isinstance(columns, Columns)
+    with open_input(path) as stream:
+        reader = RowReader(stream, path, columns, header, _MEND)
+        if reader.doubt:
+            run.warn(reader.doubt)
+        known.read(reader, side)
+
+
+def _subtract(run: Run, settings: DedupSettings, rows: RowReader, known: OtherTexts) -> None:
+    """Write the rows that are not in other files."""
+    output = run.output()
+    output.write(rows.first_line())
+    for window in _windows(run, settings, rows):
+        found = (-known.matches(window.texts)).tolist()
+        _write(run, output, window.items, dict(zip(window.lines, found, strict=True)), known)
 
 
 def _deduplicate(
-    run: Run, settings: DedupSettings, rows: RowReader, groups_path: str | None
+    run: Run,
+    settings: DedupSettings,
+    rows: RowReader,
+    known: OtherTexts | None,
+    groups_path: str | None,
 ) -> None:
     """Write the rows kept, at once or when all are read, and the groups."""
     from bitextfilter.corpus.dedup import Deduplicator, decided_windows
@@ -170,14 +295,12 @@ def _deduplicate(
 
     output = run.output()
     groups = None if groups_path is None else run.output(groups_path)
-    deduplicator = run.enter(Deduplicator(settings, wait=groups is not None))
+    deduplicator = run.enter(Deduplicator(settings, groups is not None, known))
     waiting = _WaitingLines(run, settings, rows, run.enter(Records()))
-    run.counts.update(kept=0, dropped=0)
-    run.facts.update(_facts(settings))
     output.write(rows.first_line())
     windows = _windows(run, settings, rows)
     for window, keepers in decided_windows(deduplicator, windows, waiting.hold, waiting.held):
-        _write(run, output, window.items, keepers)
+        _write(run, output, window.items, keepers, known)
     if groups is not None and waiting.first:
         for group, line, kept in deduplicator.groups():
             fate = "kept" if kept else "dropped"
@@ -226,15 +349,26 @@ def _checked(
 
 
 def _write(
-    run: Run, output: BinaryIO, window: Iterable[Row | BadRow], keepers: Mapping[int, int]
+    run: Run,
+    output: BinaryIO,
+    window: Iterable[Row | BadRow],
+    keepers: Mapping[int, int],
+    known: OtherTexts | None,
 ) -> None:
-    """Write the rows kept of a window; *keepers* has the lines that others duplicate."""
+    """Write the rows kept of a window.
+
+    *keepers* has the lines that others duplicate; below 0, numbers of *known* texts.
+    """
     kept = []
     for row in window:
         if isinstance(row, BadRow):
             run.reject(row)
         elif keeper := keepers.get(row.number, 0):
-            run.drop(row, f"duplicate of line {keeper}")
+            if keeper < 0 and known is not None:
+                run.counts["in other files"] += 1
+                run.drop(row, known.reason(-keeper))
+            else:
+                run.drop(row, f"duplicate of line {keeper}")
         else:
             kept.append(row.line + row.ending)
     output.write(b"".join(kept))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,21 +18,35 @@ from bitextfilter.commands.frame.options import (
     CutMeasure,
     Scaling,
     as_column,
+    as_language,
     flag,
+    is_given,
     languages_option,
     option,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
-from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import RowReader, WantedColumn
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.rows import RowReader, TextColumn, WantedColumn
 from bitextfilter.io.workers import map_in_order
 
 if TYPE_CHECKING:
-    from bitextfilter.filters.pipeline import Pipeline, Tally
+    from bitextfilter.filters.pipeline import FilteredLines, LineFilter, Pipeline, Tally
     from bitextfilter.filters.registry import SelectedRule
     from bitextfilter.filters.rule import LanguagePair, Rule
+
+
+def _as_share(value: str) -> Fraction:
+    """Read a share above 0, up to 1, exactly: ``99.9%`` or ``0.999``."""
+    percent = value.endswith("%")
+    try:
+        number = Fraction(value.removesuffix("%")) / (100 if percent else 1)
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(0)
+    if not 0 < number <= 1:
+        raise click.BadParameter(f"{value!r} is not a share above 0, such as 99.9% or 0.999")
+    return number
 
 
 @dataclass(frozen=True)
@@ -40,21 +55,46 @@ class _Settings:
 
     specs: tuple[str, ...] = option(
         "--rule RULE",
-        "NAME, NAME:key=value,..., COLUMN>=NUMBER or default; repeat it for more  [default: "
-        "default]",
+        "NAME, NAME:key=value,..., COLUMN>=NUMBER, module:package.Class or default; repeat it "
+        "for more  [default: default]",
         multiple=True,
     )
     file: str | None = option("--rules FILE", "Read rules from FILE (TOML).")
     without: tuple[str, ...] = option(
         "--without NAME", "Leave out this default rule, or rule of FILE; repeatable.", multiple=True
     )
-    languages: LanguagePair = languages_option()
+    languages: tuple[str, str] | None = languages_option()
     folder: str | None = option(
         "--model NAME|DIR", "Take the languages, and a recommended cut, from this model."
     )
+    one: str | None = option(
+        "--one LANG", "Rows are texts of this language, not pairs.", as_language
+    )
+    where: int | str | None = option(
+        "--column COLUMN", "Column of the text, with --one  [default: the whole line]", as_column
+    )
     explain: bool = flag("--explain", "Keep every row and append the verdict on it.")
+    emit: bool = flag("--emit", "Keep every row and append the values of the rules.")
+    suggest: Fraction | None = option(
+        "--suggest SHARE",
+        "Write a file of rules whose bounds keep this share, as 99.9%, of the rows, each.",
+        _as_share,
+    )
     fast: bool = flag("--fast", "Do not check dropped rows by rules of higher cost.")
     listed: bool = flag("--list", "Show the rules named, or all, and exit.")
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other."""
+        if self.one is None and self.where is not None:
+            raise click.UsageError("--column is for --one; pairs have --scol and --tcol")
+        for name in ("languages", "folder"):
+            if self.one is not None and getattr(self, name) is not None:
+                option = "--model" if name == "folder" else "--languages"
+                raise click.UsageError(f"{option} is for pairs: --one names the language")
+        if self.fast and (self.emit or self.suggest):
+            raise click.UsageError("--fast leaves out values: not with --emit or --suggest")
+        if self.suggest and (self.emit or self.explain):
+            raise click.UsageError("--suggest writes no rows: not with --emit or --explain")
 
 
 @command(
@@ -70,38 +110,54 @@ def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
 
     A kept row is written unchanged, byte for byte. --rejects FILE gets the others: number,
     reasons, the row. With --explain all rows are written, in order, with one more column: keep,
-    or every rule that the pair fails, with its value and the bound, as length-ratio=4.2>3.
+    or every rule that the pair fails, with its value and the bound, as length-ratio=4.2>3. With
+    --emit they get the value of each rule, kept or not, below a header; 1 and 0 stand for kept
+    and dropped where a rule has no number.
 
     The summary counts for each rule the rows that it drops, and the rows that it alone drops. For
     that, every rule checks every row; --fast is quicker, and keeps the same rows.
 
     A rule of --rule replaces the default rule of its name. The minimum of a column may be
-    recommended: the cut of --model for the measure that names the column, or for --similarity;
-    for score or a number, bitext-score's default measure.
+    recommended: by --model for the measure that names the column, or for --similarity; for score
+    or a number, bitext-score's default measure. Rules that need the languages take them from
+    --languages, --model or the rules file; without, default rules of that kind are skipped.
 
-    Rules that need the languages take them from --languages, --model or the rules file. Without
-    them, default rules of that kind are skipped, with a note.
-
-    Memory is bounded by --batch-size, for each of --threads processes.
+    Memory is bounded by --batch-size, for each of --threads processes; --suggest holds 8 bytes
+    for each value of each row.
 
     Example:
 
         bitext-filter --languages en,de < pairs.tsv > kept.tsv
         bitext-filter --rule default --rule length:maximum=80 --rule numbers < pairs.tsv
         bitext-score < pairs.tsv | bitext-filter --rule default --rule score:min=recommended
-        bitext-filter --list length numbers
+        bitext-filter --one de < german.txt > kept.txt
     """
     if settings.listed:
         _show(run)
-        return
-    from bitextfilter.filters.pipeline import Pipeline, Tally
+    else:
+        _filter(run, settings, cut.similarity)
 
-    rules, languages = _usable_rules(run, settings, cut.similarity)
+
+def _filter(run: Run, settings: _Settings, measure: str | None) -> None:
+    """Filter the rows, or suggest bounds from them."""
+    from bitextfilter.filters.pipeline import Pipeline, Tally
+    from bitextfilter.filters.registry import spelling
+    from bitextfilter.filters.rule import sides_of
+
+    if settings.one is not None and (is_given("scol") or is_given("tcol")):
+        raise click.UsageError("--scol and --tcol are for pairs: --one has --column")
+    rules, languages = _usable_rules(run, settings, measure)
     pipeline = Pipeline(rules, settings.fast)
-    work = partial(_filtered, pipeline=pipeline, languages=languages, explain=settings.explain)
-    tally = Tally()
+    if settings.emit and not pipeline.value_names(languages):
+        raise click.UsageError("--emit: these rules have no values but columns of the rows")
+    work = partial(_filtered, pipeline=pipeline, languages=languages, settings=settings)
+    if settings.suggest is not None:
+        _suggest(run, partial(_line_filter, run, pipeline, languages, settings), settings.suggest)
+        return
+    tally = Tally.of_sides(sides_of(languages))
+    plan = {"rules": "; ".join(map(spelling, rules))}
     counted: Any
-    for counted in over_shards(run, work, run.output(), processes=True):
+    for counted in over_shards(run, work, run.output(), processes=True, plan=plan):
         tally.add(Tally(**counted))
     _report(run, tally, pipeline)
 
@@ -140,7 +196,8 @@ def _rules_asked_for(
     run: Run, settings: _Settings, measure: str | None
 ) -> tuple[tuple[SelectedRule, ...], LanguagePair]:
     """Return the rules of --rule and --rules, and the languages given with them."""
-    from bitextfilter.filters.registry import parse_rules, read_rules
+    from bitextfilter.filters.registry import parse_rules
+    from bitextfilter.filters.rules_file import read_rules
 
     recommend = partial(_recommended, run, settings, measure)
     specs = settings.specs or (("default",) if settings.file is None else ())
@@ -148,14 +205,17 @@ def _rules_asked_for(
         rules = parse_rules(specs, recommend)
     except SettingsError as error:
         raise click.UsageError(f"--rule: {error}") from error
+    known = settings.languages if settings.one is None else (settings.one,)
     if settings.file is None:
-        return rules, settings.languages
+        return rules, known
     read = read_rules(settings.file, recommend)
-    return (*rules, *read.rules), settings.languages or read.languages
+    return (*rules, *read.rules), known or read.languages
 
 
 def _recommended(run: Run, settings: _Settings, similarity: str | None, column: str) -> float:
     """Return the recommended cut of the scores in a column, by its name or --similarity."""
+    if settings.one is not None:
+        raise SettingsError(f"column {column}: a recommended cut is of pairs, not of --one")
     from bitextfilter.models.folders import naming_pair
     from bitextfilter.scoring.thresholds import measure_of
 
@@ -183,44 +243,102 @@ def _show(run: Run) -> None:
 
 
 def _filtered(
-    run: Run, output: BinaryIO, pipeline: Pipeline, languages: LanguagePair, explain: bool
+    run: Run, output: BinaryIO, pipeline: Pipeline, languages: LanguagePair, settings: _Settings
 ) -> dict[str, Any]:
-    """Filter the rows of a run; returns the counts.
+    """Filter the rows of a run; returns the counts."""
+    from bitextfilter.filters.pipeline import Tally
+    from bitextfilter.filters.rule import sides_of
 
-    Rows are parsed in the worker processes, so this counts and rejects them, not ``Run.windows``.
-    By shards, each process has one thread, and ``map_in_order`` runs inline.
-    """
-    from bitextfilter.filters.pipeline import LineFilter, Tally
+    rows, line_filter = _line_filter(run, pipeline, languages, settings)
+    output.write(_first_line(rows, line_filter))
+    tally = Tally.of_sides(sides_of(languages))
+    # Counter: update adds; zeros fix the order in the summary
+    run.counts.update(kept=0, dropped=0)
+    for filtered in _windows(run, rows, line_filter):
+        output.write(filtered.output)
+        tally.add(filtered.tally)
+        kept = filtered.tally.kept
+        # Counter: update adds
+        run.counts.update(kept=kept, dropped=filtered.rows - filtered.rejected - kept)
+    return vars(tally)
 
-    rows = run.rows(dataclasses.replace(run.row_settings.columns, blank=True))
-    line_filter = LineFilter(
+
+def _line_filter(
+    run: Run, pipeline: Pipeline, languages: LanguagePair, settings: _Settings
+) -> tuple[RowReader, LineFilter]:
+    """Open the rows of a run; returns their reader, and the filter of their lines."""
+    from bitextfilter.filters.pipeline import LineFilter
+
+    pair = dataclasses.replace(run.row_settings.columns, blank=True)
+    rows = run.rows(pair if settings.one is None else TextColumn(settings.where, blank=True))
+    header = rows.header if settings.emit else None
+    return rows, LineFilter(
         rows.parser,
         pipeline,
         languages,
         _places(rows, pipeline.rules),
-        explain=explain,
+        explain=settings.explain,
+        emit=settings.emit,
+        width=None if header is None else header.count(b"\t") + 1,
+        measure=settings.suggest is not None,
         reject=run.row_settings.reject,
         keep_rejects=run.rejects is not None,
     )
-    output.write(rows.first_line(["verdict"] if explain else []))
-    tally = Tally()
-    # Counter: update adds; zeros fix the order in the summary
-    run.counts.update(kept=0, dropped=0)
+
+
+def _first_line(rows: RowReader, line_filter: LineFilter) -> bytes:
+    """Return the BOM and the header with the new columns; with values, a new one if need be."""
+    added = ["verdict"] * line_filter.explain
+    if not line_filter.emit:
+        return rows.first_line(added)
+    added = [*line_filter.pipeline.value_names(line_filter.languages), *added]
+    if twice := set(added).intersection(rows.column_names()):
+        message = f"the header has a column {min(twice)!r} already"
+        remedy = "rename it, or take away its rule"
+        raise InputError(message, file=rows.name, line=1, remedy=remedy)
+    return rows.named_first_line(rows.parser.columns or {0: "sentence"}, added)
+
+
+def _windows(run: Run, rows: RowReader, line_filter: LineFilter) -> Iterator[FilteredLines]:
+    """Yield the filtered windows of rows, and count their rows when they are done with.
+
+    Rows are parsed in the worker processes, so this counts and rejects them, not ``Run.windows``.
+    By shards, each process has one thread, and ``map_in_order`` runs inline.
+    """
     windows = rows.lines(run.common.batch_size)
     for filtered in map_in_order(line_filter, windows, run.common.threads):
         if filtered.bad is not None and (filtered.stopped or not run.row_settings.reject):
             raise run.error(filtered.bad)
         run.first_bad = run.first_bad or filtered.bad
-        output.write(filtered.output)
         if run.rejects is not None:
             run.rejects.write(filtered.rejects)
-        tally.add(filtered.tally)
-        rejected, kept = filtered.rejected, filtered.tally.kept
-        dropped = filtered.rows - rejected - kept
+        yield filtered
         # Counter: update adds
-        run.counts.update(rows=filtered.rows, rejected=rejected, kept=kept, dropped=dropped)
+        run.counts.update(rows=filtered.rows, rejected=filtered.rejected)
         run.advance(filtered.rows)
-    return vars(tally)
+
+
+def _suggest(run: Run, opened: Callable[[], tuple[RowReader, LineFilter]], share: Fraction) -> None:
+    """Write a file of rules with bounds from the rows."""
+    from bitextfilter.filters.suggestion import CleanRows, kept_share, percent, rules_file
+
+    if run.scaling.by_shards or run.scaling.shard:
+        raise click.UsageError("--suggest reads all rows at once: not by shards")
+    output = run.output()
+    rows, line_filter = opened()
+    clean = CleanRows(line_filter.pipeline.rules)
+    for filtered in _windows(run, rows, line_filter):
+        clean.add(filtered.values)
+    try:
+        fitted = clean.fitted(share)
+    except SettingsError as error:
+        raise InputError(str(error), file=rows.name) from error
+    output.write(rules_file(fitted, share, line_filter.languages).encode())
+    for one in fitted:
+        if not one.usable:
+            run.note(f"left out: {one.rule.label} drops {percent(1 - one.passes.mean())}")
+    run.facts["kept share"] = kept_share(fitted)
+    run.note(f"all rules together keep {percent(kept_share(fitted))} of the rows")
 
 
 def _places(rows: RowReader, rules: Iterable[Rule]) -> dict[str, int]:
@@ -262,5 +380,5 @@ def _report(run: Run, tally: Tally, pipeline: Pipeline) -> None:
             run.warn(f"{label} drops every row (--explain shows why)")
     kept = run.counts["kept"] / max(run.counts["rows"], 1)
     words = zip(tally.kept_words, tally.words, strict=True)
-    source, target = (some / max(every, 1) for some, every in words)
-    run.note(f"kept {kept:.1%} of the rows, {source:.1%} and {target:.1%} of the words")
+    shares = " and ".join(f"{some / max(every, 1):.1%}" for some, every in words)
+    run.note(f"kept {kept:.1%} of the rows, {shares} of the words")

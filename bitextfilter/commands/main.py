@@ -1,4 +1,4 @@
-"""``bitext``: lists the commands, calls them, and completes them in the shell."""
+"""``bitext``: lists the commands, calls them, completes them, and writes their manual."""
 
 from __future__ import annotations
 
@@ -7,18 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bitextfilter.commands.frame.command import Command, command
 from bitextfilter.commands.frame.options import option
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.io.files import make_folder
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "bitext": "list the commands",
     "bitext-align": "mine pairs from two files",
     "bitext-align-documents": "link the sentences of documents and their translations",
+    "bitext-align-words": "link the words of each pair that translate each other",
+    "bitext-bicleaner": "score sentence pairs by the options of bicleaner-ai-classify",
+    "bitext-combine": "make one score of several",
     "bitext-convert": "turn pairs from one format into another",
     "bitext-dedup": "keep one of the pairs that are duplicates",
     "bitext-embed": "turn sentences into vectors",
@@ -31,9 +39,12 @@ COMMANDS = {
     "bitext-paraphrase": "make paraphrases, and score their quality",
     "bitext-rank": "order rows by score, and keep the best",
     "bitext-report": "show a scored corpus on one page",
+    "bitext-run": "run a whole pipeline from one file",
     "bitext-score": "score sentence pairs",
     "bitext-segment": "learn and apply subwords",
+    "bitext-split": "divide rows into training, development and test set",
     "bitext-train-classifier": "train a classifier of pairs on top of an encoder",
+    "bitext-train-combiner": "learn to make one score of several",
     "bitext-train-embeddings": "train word vectors of two languages in one space",
     "bitext-train-encoder": "train a sentence encoder on sentence pairs",
     "bitext-train-language-model": "estimate a language model of n-grams",
@@ -59,11 +70,37 @@ class _Caller(Command):
         words = list(sys.argv[1:] if args is None else args)
         if words[:1] == ["help"]:
             words = [*words[1:], "--help"]
-        name = f"bitext-{words[0]}" if words else ""
-        if name not in COMMANDS:
+        if words[:1] == ["completion"]:
+            words[0] = "--completion"
+        called = _called(words)
+        if called is None:
             return super().main(words, prog_name, complete_var, standalone_mode, **extra)
-        module = import_module(f"bitextfilter.commands.{words[0].replace('-', '_')}")
-        return module.main.main(words[1:], name, None, standalone_mode, **extra)
+        return called.main(words[1:], called.name, None, standalone_mode, **extra)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the command line; in completion, that of the command named by the first word."""
+        if not extra.get("resilient_parsing"):
+            return super().make_context(info_name, args, parent, **extra)
+        words = args[1:] if args[:1] == ["help"] else args
+        called = _called(words)
+        if called is None:
+            return super().make_context(info_name, [], parent, **extra)
+        return called.make_context(called.name, words[1:], parent, **extra)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names of the commands, too."""
+        from click.shell_completion import CompletionItem
+
+        others = (name.removeprefix("bitext-") for name in COMMANDS if name != self.name)
+        words = ("completion", "help", *others)
+        names = [CompletionItem(word) for word in words if word.startswith(incomplete)]
+        return [*names, *super().shell_complete(ctx, incomplete)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Reject an unknown command, and suggest a similar one."""
@@ -74,14 +111,32 @@ class _Caller(Command):
         return super().parse_args(ctx, args)
 
 
+def _called(words: Sequence[str]) -> click.Command | None:
+    """Return the command that the first word names, if any."""
+    name = f"bitext-{words[0]}" if words else ""
+    return command_of(name) if name in COMMANDS else None
+
+
+def command_of(name: str) -> click.Command:
+    """Return a command by its name, one of ``COMMANDS``."""
+    if name == "bitext":
+        return main
+    word = name.removeprefix("bitext-").replace("-", "_")
+    found: click.Command = import_module(f"bitextfilter.commands.{word}").main
+    return found
+
+
 @dataclass(frozen=True)
 class _Settings:
-    """The shell to complete in."""
+    """The shell to complete in, and the folder of the manual."""
 
     completion: str | None = option(
         "--completion",
         "Print the script that completes the options of every command in this shell.",
         ["bash", "zsh", "fish"],
+    )
+    manual: str | None = option(
+        "--manual DIR", "Write a page of every command to DIR/man1: man -M DIR bitext-score."
     )
 
 
@@ -97,11 +152,27 @@ def main(run: Run, settings: _Settings) -> None:
 
         bitext
         bitext help score
-        eval "$(bitext -q --completion bash)"
+        eval "$(bitext completion bash)"
+        bitext --manual ~/.local/share/man
     """
-    text = _listing() if settings.completion is None else completions(settings.completion)
-    run.output("-").write(text.encode())
-    run.counts["commands"] = len(COMMANDS)
+    if settings.manual is not None:
+        _write_manual(run, settings.manual)
+    elif settings.completion is not None:
+        run.output("-").write(completions(settings.completion).encode())
+    else:
+        run.output("-").write(_listing().encode())
+        run.counts["commands"] = len(COMMANDS)
+
+
+def _write_manual(run: Run, folder: str) -> None:
+    """Write the page of every command, and of every subcommand."""
+    from bitextfilter.commands.frame.manual import pages_of
+
+    place = make_folder(Path(folder) / "man1")
+    for name, purpose in COMMANDS.items():
+        for page in pages_of(name, command_of(name), purpose):
+            run.output(str(place / f"{page.name}.1")).write(page.text.encode())
+            run.counts["pages"] += 1
 
 
 def _listing() -> str:
@@ -117,5 +188,5 @@ def completions(shell: str) -> str:
     kind = get_completion_class(shell)
     assert kind is not None, f"click knows no {shell}"
     variables = {name: f"_{name.replace('-', '_').upper()}_COMPLETE" for name in COMMANDS}
-    scripts = (kind(main, {}, name, variable) for name, variable in variables.items())
-    return "".join(script.source() for script in scripts)
+    scripts = (kind(main, {}, name, variable).source() for name, variable in variables.items())
+    return "".join(scripts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     NATURAL,
+    RowSettings,
     as_column,
     languages_option,
     needs_own_file,
@@ -19,12 +21,13 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import DeviceError, OutputError
-from bitextfilter.io.files import stream_name
+from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.io.files import make_folder
 from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Report
+    from bitextfilter.reports.score_view import Corpus
     from bitextfilter.reports.survey import Sample
 
 
@@ -50,6 +53,14 @@ class _ScoredColumns(Columns):
         return tuple(made)
 
 
+def as_names(value: str) -> tuple[str, ...]:
+    """Read names of scores: ``mlp,cosine``."""
+    names = tuple(name.strip() for name in value.split(","))
+    if not all(names) or len(set(names)) < len(names):
+        raise click.BadParameter("expected names that differ, such as mlp,cosine")
+    return names
+
+
 @dataclass(frozen=True)
 class _Settings:
     """The input and the content of the page."""
@@ -61,6 +72,18 @@ class _Settings:
         as_column,
         ["-1"],
         multiple=True,
+    )
+    names: tuple[str, ...] = option(
+        "--names NAME,NAME",
+        "Names of the scores, in the order of --column  [default: by header, or by --model]",
+        as_names,
+        unset=(),
+    )
+    against: str | None = option(
+        "--against FILE", "Show FILE beside the input: rows with the same columns."
+    )
+    model: str | None = option(
+        "--model NAME|DIR", "Mark the cuts that this model recommends, the one of the scores."
     )
     label: int | str | None = option(
         "--label COLUMN", "Column of a label, such as a noise.", as_column
@@ -83,16 +106,23 @@ class _Settings:
     plots: str | None = option("--plots FOLDER", "Write each figure here too, as PNG and as SVG.")
     seed: int = option("--seed", "Seed of the sample.", NATURAL, 1)
 
+    def __post_init__(self) -> None:
+        """Refuse another number of names than of columns."""
+        if self.names and len(self.names) != len(self.columns):
+            message = f"--names has {len(self.names)} names for {len(self.columns)} columns"
+            raise click.UsageError(f"{message}: name each --column, in its order")
 
-@command("bitext-report", _Settings, row_options(), uses="")
+
+@command("bitext-report", _Settings, row_options("pairs files"), uses="")
 def main(run: Run, settings: _Settings) -> None:
     """Show scored pairs on one page: figures, samples, and a movable threshold.
 
     Writes one HTML file, which opens without the internet: each score over the sorted
     corpus and its histogram, lengths, their ratio, pairs at each tenth of the corpus, and a
-    slider for a threshold, with the share that it keeps and the pairs next to it. --reasons adds
-    what weighs against each pair shown, and the rows with each reason; the manifest of
-    bitext-filter the rows dropped by each rule. Any other manifest is shown as a table.
+    slider for a threshold, with the share that it keeps, the pairs next to it, and the command that
+    keeps these rows. --reasons adds what weighs against each pair shown, and the rows with each
+    reason; the manifest of bitext-filter the rows dropped by each rule. Any other manifest is shown
+    as a table. --against shows the figures of a second corpus beside these.
 
     Rows without a score (no number, or infinite) are counted and left out. Memory: 9 bytes a row
     and 8 for each score. Pairs are shown from a random sample of 20,000, texts cut after 400
@@ -102,18 +132,14 @@ def main(run: Run, settings: _Settings) -> None:
 
     Example:
 
-        bitext-report -i scored.tsv -o report.html
+        bitext-report -i scored.tsv -o report.html --model en-de
         bitext-report --header --column mlp --column csls --label noise < scored.tsv > report.html
+        bitext-report old.tsv --against new.tsv --names mlp -o report.html
         bitext-report -i kept.tsv -o report.html --filter-manifest filter.json --plots figures
         bitext-score --explain < pairs.tsv | bitext-report --column -2 --reasons -1 > report.html
     """
     _check(run, settings)
-    files = run.row_settings
-    reader = run.rows(
-        _ScoredColumns(
-            files.scol, files.tcol, True, settings.columns, settings.label, settings.reasons
-        )
-    )
+    reader = run.rows(_columns(run, settings))
     output = run.output()
     run.counts["unscored"] = 0
     run.facts["seed"] = settings.seed
@@ -123,14 +149,22 @@ def main(run: Run, settings: _Settings) -> None:
         _write_plots(run, report, Path(settings.plots))
 
 
+def _columns(run: Run, settings: _Settings) -> _ScoredColumns:
+    files = run.row_settings
+    chosen = (settings.columns, settings.label, settings.reasons)
+    return _ScoredColumns(files.scol, files.tcol, True, *chosen)
+
+
 def _check(run: Run, settings: _Settings) -> None:
     """Check the columns and the outputs before anything is read."""
     if settings.reasons in settings.columns:
         raise _no_score(settings.reasons)
-    inputs = (settings.filter_manifest, *settings.manifests)
+    inputs = (settings.filter_manifest, *settings.manifests, settings.against)
     needs_own_file("--manifest", run.common.manifest, inputs)
     if run.row_settings.output != "-":
         needs_own_file("--output", run.row_settings.output, inputs)
+    if settings.against == "-" and "-" in run.row_settings.inputs:
+        raise click.UsageError("--against needs another file than the input")
     if settings.plots is None:
         return
     try:
@@ -144,25 +178,97 @@ def _check(run: Run, settings: _Settings) -> None:
 def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
     """Read the manifests, and then all rows."""
     from bitextfilter.reports.page import Report, SideLanguages
-    from bitextfilter.reports.survey import FilterRun, Survey, read_run
+    from bitextfilter.reports.survey import FilterRun, read_run
 
     path = settings.filter_manifest
     filter_run = None if path is None else FilterRun(path)
     runs = [] if filter_run is None else [(filter_run.name, filter_run.manifest)]
     runs += [(Path(name).name, read_run(name)) for name in settings.manifests]
-    survey = Survey(reader.score_names(settings.columns), unit=settings.count, seed=settings.seed)
-    for samples in _samples(run, settings, reader):
-        survey.add(samples)
+    names = _score_names(settings, reader)
+    recommended = _recommended(run, settings, names)
+    corpora = [_corpus(run, settings, reader, names)]
+    if settings.against is not None:
+        other = run.rows(_columns(run, settings), settings.against)
+        _check_names(settings, reader, other)
+        corpora.append(_corpus(run, settings, other, names))
     return Report(
-        survey,
-        settings.title or Path(stream_name(run.row_settings.input)).name,
+        corpora,
+        settings.title or " against ".join(corpus.name for corpus in corpora),
         languages=SideLanguages(*(settings.languages or ("", ""))),
         each=settings.pairs,
-        left_out={name: run.counts[name] for name in ("rejected", "unscored")},
+        recommended=recommended,
         reasons=settings.reasons is not None,
         filter_run=filter_run,
         runs=runs,
     )
+
+
+def _score_names(settings: _Settings, reader: RowReader) -> list[str]:
+    """Return the names of the scores: those given, of the header, or of the model's measure."""
+    if settings.names:
+        return list(settings.names)
+    if settings.model is not None and len(settings.columns) == 1 and reader.header is None:
+        from bitextfilter.scoring.thresholds import measure_of
+
+        return [measure_of(settings.model, None, None)]
+    return reader.score_names(settings.columns)
+
+
+def _check_names(settings: _Settings, reader: RowReader, other: RowReader) -> None:
+    """Raise InputError if the header of the *other* file names other scores."""
+    names, found = (one.score_names(settings.columns) for one in (reader, other))
+    if names != found and not settings.names:
+        raise InputError(
+            f"the scores are {', '.join(found)}, those of {reader.name} {', '.join(names)}",
+            file=other.name,
+            line=1,
+            remedy="--column NAME finds a score by its name",
+        )
+
+
+def _recommended(run: Run, settings: _Settings, names: Sequence[str]) -> dict[str, float]:
+    """Return the cuts that the model recommends, by the names of scores; warn of none at all."""
+    from bitextfilter.models.folders import languages_of, naming_pair
+
+    if settings.model is None:
+        return {}
+    model, cuts, problems = settings.model, {}, []
+    if languages_of(model) is None and settings.languages is not None:
+        model = naming_pair(model, settings.languages)
+    for name in names:
+        try:
+            cuts[name] = run.recommended_cut(model, name)
+        except SettingsError as error:
+            problems.append(str(error))
+    if not cuts:
+        run.warn(problems[0])
+    return cuts
+
+
+def _corpus(run: Run, settings: _Settings, reader: RowReader, names: Sequence[str]) -> Corpus:
+    """Read all rows of a file."""
+    from bitextfilter.reports.score_view import Corpus
+    from bitextfilter.reports.survey import Survey
+
+    before = run.counts.copy()
+    survey = Survey(names, unit=settings.count, seed=settings.seed)
+    for samples in _samples(run, settings, reader):
+        survey.add(samples)
+    return Corpus(
+        survey,
+        ", ".join(Path(name).name for name in run.row_settings.names),
+        {name: run.counts[name] - before[name] for name in ("rejected", "unscored")},
+        [_cutting(run.row_settings, column) for column in settings.columns],
+    )
+
+
+def _cutting(files: RowSettings, column: int | str) -> str:
+    """Return the command line that cuts these rows by a score, but for the threshold."""
+    given = [path for path in files.inputs if path != "-"]
+    words = ["bitext-rank", *["-i"] * (len(given) == 1), *given, "-o", "kept.tsv"]
+    words += ["--header"] * files.header + ["--on-error", "reject"] * files.reject
+    words += ["--column", str(column), "--order", "input", "--min-score"]
+    return shlex.join(words)
 
 
 def _samples(run: Run, settings: _Settings, reader: RowReader) -> Iterator[list[Sample]]:
@@ -216,10 +322,7 @@ def _write_plots(run: Run, report: Report, folder: Path) -> None:
     """Write every figure, in every format."""
     from bitextfilter.reports.plots import FORMATS, plotted
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {error.strerror or error}") from error
+    make_folder(folder)
     for chart in report.charts:
         for form in FORMATS:
             run.output(str(folder / f"{chart.name}.{form}")).write(plotted(chart, form))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import click
 
-from bitextfilter.commands.frame.command import command, fill_lists
+from bitextfilter.commands.frame.command import command, fill_lists, needs_none_of
+from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     DIGITS,
     ModelName,
@@ -22,17 +23,24 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.scorer_command import ScorerCommand
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import BadRow, Row, RowReader
+from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
-    from bitextfilter.scoring.score_columns import ScoreColumns, VectorColumns
+    from bitextfilter.io.cache import Cache
+    from bitextfilter.scoring.background import BackgroundSample, InputBackground
+    from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns, VectorColumns
+    from bitextfilter.similarity.pair_classifier import Encode
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.workflows.explanations import Explainer
+
+
+_OF_A_MODEL = ("model", "languages", "column_check", "device")
 
 
 @dataclass(frozen=True)
@@ -69,9 +77,9 @@ class _Settings:
         """The measures; none for the default of the model."""
         return tuple(self.similarity.split(",")) if self.similarity is not None else ()
 
-    def check(self, run: Run) -> None:
+    def check(self, run: Run, program: ScorerCommand) -> None:
         """Raise UsageError for options that contradict each other."""
-        known = (*MEASURES, *TRANSLATION_MEASURES)
+        known = program.measures((*MEASURES, *TRANSLATION_MEASURES))
         for name in self.measures:
             if name not in known:
                 raise click.UsageError(f"similarity {name!r} is none of {', '.join(known)}")
@@ -83,6 +91,10 @@ class _Settings:
             raise click.UsageError(f"--neighbours is for --similarity {', '.join(some)} or {last}")
         if self.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
             raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
+        if self.neighbours == "input" and program.scorer_command is not None:
+            raise click.UsageError("--neighbours input goes without --scorer-command")
+        if program.scorer_command is not None and not set(self.measures) - {program.scorer_name}:
+            needs_none_of(_OF_A_MODEL, "has no effect with --scorer-command alone: name a measure")
         if self.cache is not None and run.scaling.engine == "ray":
             raise click.UsageError("--cache is for one machine: it does not go with --engine ray")
         files = run.row_settings
@@ -95,8 +107,10 @@ class _Settings:
     _Settings,
     row_options("pairs files"),
     ScorerOptions,
+    ScorerCommand,
     Scaling,
     ModelName,
+    VectorFiles,
     batch_size=12288,
 )
 @fill_lists(
@@ -105,13 +119,15 @@ class _Settings:
         name: (one.range, one.text) for name, one in TRANSLATION_MEASURES.items()
     },
 )
-def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
+def main(
+    run: Run, settings: _Settings, scorers: ScorerOptions, asked: ScorerCommand, given: VectorFiles
+) -> None:
     """Score sentence pairs: the higher, the more likely a translation.
 
-    Appends the scores to each row as the last columns: a line for each input line, in order. A
-    rejected row has empty scores.
+    Appends the scores to each row, empty for a rejected one: a line for each line, in order.
 
-    Measures of --model. Higher is better; bitext-models show lists thresholds:
+    Measures of --model, or of --source-vectors and --target-vectors (by default cosine; not mlp).
+    Higher is better; bitext-models show lists thresholds:
 
         MEASURES
 
@@ -119,10 +135,12 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
 
         TRANSLATION_MEASURES
 
+    --scorer-command scores by any program, which reads source<TAB>target lines and prints a number
+    for each, at once or later. Rows are read ahead of it, and wait (in TMPDIR) if they are many.
+
     --explain appends one more column, reasons: words without which the score by the first measure
     is higher (source-words=7 red(+1.2): its logit by 1.2), a negation on one side alone, a
-    fragment, and rules of bitext-filter that the pair fails. It scores each pair as often as it has
-    words.
+    fragment, and rules of bitext-filter that the pair fails. It scores a pair once for each word.
 
     A score depends on the pair and the model alone, not on --batch-size, --threads or the other
     rows. Memory is bounded by --batch-size. Only --neighbours input is different: it measures
@@ -133,39 +151,129 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     Example:
 
         bitext-score < pairs.tsv > scored.tsv
-        bitext-score --cache scores < pairs.tsv > scored.tsv
         bitext-score --explain < pairs.tsv | bitext-rank --column 3 > explained.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
+        bitext-score --source-vectors en.npy --target-vectors de.npy < pairs.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
-        bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
+        bitext-score --scorer-command 'python qe.py' --scorer-name qe --cache scores < pairs.tsv
     """
-    settings.check(run)
+    _run(run, settings, scorers, asked, given)
+
+
+def _run(
+    run: Run,
+    settings: _Settings,
+    scorers: ScorerOptions,
+    program: ScorerCommand,
+    given: VectorFiles,
+) -> None:
+    """Score all rows, by given vectors if there are any."""
+    program.check()
+    settings.check(run, program)
     scorers.check(settings.measures)
-    over_shards(run, partial(_score, settings=settings, scorers=scorers), run.output())
+    if given:
+        given.check(("explain", "cache", "column_check", "device", "scorer_command"))
+        by_vectors = partial(_score_given, settings=settings, given=given)
+        given.check_count(run, over_shards(run, by_vectors, run.output()))
+        return
+    work = partial(_score, settings=settings, scorers=scorers, program=program)
+    over_shards(run, work, run.output())
 
 
-def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions) -> None:
+def _score(
+    run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions, program: ScorerCommand
+) -> None:
     """Score the rows of a run."""
-    rows = run.rows()
-    windows = run.windows(rows)
-    encoded = not settings.measures or set(settings.measures) & set(MEASURES)
+    rows, by_program = run.rows(), program.scorer_command is not None
+    names = program.measures(settings.measures)
+    size = run.common.batch_size
+    windows = row_windows(rows, size) if by_program else run.windows(rows)
+    encoded = not names or set(names) & set(MEASURES)
     if run.shard is None and encoded and run.languages_open:
         windows, first = _first_rows(windows)
         _tell_languages(run, first)
-    columns, processor = _columns(run, settings, scorers)
+    cache = _cache(run, settings)
+    columns, processor = _columns(run, names, settings, scorers, cache)
     if settings.column_check and rows.starts and processor is not None:
         windows = _with_column_check(run, processor, windows)
     if settings.neighbours == "input" and columns.vectors is not None:
         windows = _read_twice(run, columns.vectors, rows, windows)
     explainer = _explainer(columns) if settings.explain else None
-    names = (*columns.measures, *(["reasons"] if explainer else ()))
+    _write_names(output, rows, (*columns.measures, *(["reasons"] if explainer else ())), settings)
+    if not by_program:
+        score = partial(_by_texts, columns.score)
+        for window in windows:
+            output.write(_lines(window, score, settings, explainer))
+        return
+    for window, found in program.scored(run, rows, windows, cache):
+        scored = partial(columns.score, known={program.scorer_name: found})
+        output.write(_lines(window, partial(_by_texts, scored), settings, explainer))
+
+
+def _sides(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """Return the sources and the targets of rows."""
+    return [row.source for row in rows], [row.target for row in rows]
+
+
+def _by_texts(
+    score: Callable[[Sequence[str], Sequence[str]], Scores], rows: Sequence[Row]
+) -> Scores:
+    """Return the scores of rows by their texts."""
+    return score(*_sides(rows))
+
+
+def _cache(run: Run, settings: _Settings) -> Cache | None:
+    """Open the cache, if there is one."""
+    if settings.cache is None:
+        return None
+    from bitextfilter.io.cache import Cache
+
+    return run.enter(Cache(settings.cache))
+
+
+def _write_names(
+    output: BinaryIO, rows: RowReader, names: Sequence[str], settings: _Settings
+) -> None:
+    """Write the line above the rows, if there is one."""
     if not settings.score_only:
         output.write(rows.first_line(names))
     elif rows.header is not None and rows.starts:
         output.write("\t".join(names).encode() + b"\n")
+
+
+def _score_given(run: Run, output: BinaryIO, settings: _Settings, given: VectorFiles) -> int:
+    """Score the rows of a run by given vectors; returns the number of the last row."""
+    from bitextfilter.io.given_vectors import GivenRows
+    from bitextfilter.scoring.score_columns import GivenColumns
+
+    reader, files = run.rows(), given.open(run)
+    measures = settings.measures or ("cosine",)
+    columns = GivenColumns(files, measures, settings.neighbours, run.common.threads)
+    run.facts["similarity"] = ",".join(measures)
+    rows = GivenRows(reader, files, whole=run.shard is None)
+    windows = run.windows(rows)
+    if settings.neighbours == "input":
+        windows = _given_twice(run, columns, reader, windows)
+    _write_names(output, reader, measures, settings)
     for window in windows:
-        output.write(_lines(window, columns, settings, explainer))
+        output.write(_lines(window, lambda good: columns.score(rows.places(good)), settings))
+    return rows.last
+
+
+def _given_twice(
+    run: Run, columns: GivenColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
+) -> Iterator[list[Row | BadRow]]:
+    """As :func:`_read_twice`, with given vectors."""
+    from bitextfilter.io.given_vectors import GivenRows
+
+    def add(background: InputBackground, good: Sequence[Row]) -> None:
+        places = GivenRows(rows, columns.files).places(good)
+        background.add_given(_sides(good), [file[places] for file in columns.files])
+
+    sampled = _Sampled(None, columns.files[0].dim, add)
+    again, columns.background = _spooled(run, rows, windows, sampled)
+    return run.windows(GivenRows(again, columns.files), again=True)
 
 
 def _explainer(columns: ScoreColumns) -> Explainer:
@@ -183,9 +291,14 @@ def _explainer(columns: ScoreColumns) -> Explainer:
 
 
 def _columns(
-    run: Run, settings: _Settings, options: ScorerOptions
+    run: Run,
+    names: tuple[str, ...],
+    settings: _Settings,
+    options: ScorerOptions,
+    cache: Cache | None,
 ) -> tuple[ScoreColumns, TextProcessor | None]:
     """Load the models of the measures; also return a text processor of the columns' languages."""
+    from bitextfilter.scoring.cached_scores import CachedScores
     from bitextfilter.scoring.score_columns import (
         ColumnGroup,
         ModelScorerColumns,
@@ -193,17 +306,11 @@ def _columns(
         VectorColumns,
     )
 
-    cached = None
-    if settings.cache is not None:
-        from bitextfilter.io.cache import Cache
-        from bitextfilter.scoring.cached_scores import CachedScores
-
-        cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
-    of_vectors = tuple(name for name in settings.measures if name in MEASURES)
-    of_translation = tuple(name for name in settings.measures if name in TRANSLATION_MEASURES)
+    of_vectors = tuple(name for name in names if name in MEASURES)
+    of_translation = tuple(name for name in names if name in TRANSLATION_MEASURES)
     groups: list[ColumnGroup] = []
     processor = None
-    if of_vectors or not of_translation:
+    if of_vectors or not names:
         model = run.model()
         of_vectors = of_vectors or (model.default_measure,)
         groups.append(VectorColumns(model, of_vectors, settings.neighbours))
@@ -213,7 +320,8 @@ def _columns(
         loaded = load_scorers(run, options, of_translation, languages)
         groups.append(ModelScorerColumns(loaded.scorers, of_translation))
         processor = processor or loaded.processor
-    columns = ScoreColumns(settings.measures or of_vectors, groups, run.counts, cached)
+    cached = CachedScores(cache, run.counts) if cache is not None and groups else None
+    columns = ScoreColumns(names or of_vectors, groups, run.counts, cached)
     run.facts["similarity"] = ",".join(columns.measures)
     return columns, processor
 
@@ -288,39 +396,57 @@ def _read_twice(
     run: Run, columns: VectorColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
 ) -> Iterator[list[Row | BadRow]]:
     """Read all windows, make the background sample of them, and return them again."""
+    model = columns.model
+
+    def add(background: InputBackground, good: Sequence[Row]) -> None:
+        background.add(*_sides(good))
+
+    sampled = _Sampled(model.encode_side, model.encoder.dim, add)
+    again, columns.background = _spooled(run, rows, windows, sampled)
+    return run.windows(again, again=True)
+
+
+class _Sampled(NamedTuple):
+    """How the rows of a window get into a background sample."""
+
+    encode: Encode | None
+    dim: int
+    add: Callable[[InputBackground, Sequence[Row]], None]
+
+
+def _spooled(
+    run: Run, rows: RowReader, windows: Iterator[list[Row | BadRow]], sampled: _Sampled
+) -> tuple[RowReader, BackgroundSample]:
+    """Read all windows; return a reader of the same rows, and the background sample of them."""
     from bitextfilter.io.spill import Scratch
     from bitextfilter.scoring.background import InputBackground
 
     run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
     spool, source, target = (run.enter(Scratch()) for _ in range(3))
-    model = columns.model
-    background = InputBackground(model.encode_side, model.encoder.dim, (source, target))
+    background = InputBackground(sampled.encode, sampled.dim, (source, target))
     spool.write(rows.first_line())
     for window in windows:
-        good = [row for row in window if isinstance(row, Row)]
-        background.add([row.source for row in good], [row.target for row in good])
+        sampled.add(background, [row for row in window if isinstance(row, Row)])
         spool.write(b"".join(row.line + row.ending for row in window))
-    columns.background = background.sample()
     run.progress().reset(total=run.counts["rows"])
     settings = run.row_settings
     again = RowReader(spool.stream(), rows.name, settings.columns, settings.header)
-    return run.windows(again, again=True)
+    return again, background.sample()
 
 
 def _lines(
     window: list[Row | BadRow],
-    columns: ScoreColumns,
+    score: Callable[[Sequence[Row]], Scores],
     settings: _Settings,
-    explainer: Explainer | None,
+    explainer: Explainer | None = None,
 ) -> bytes:
-    """Return one line for each row of a window."""
+    """Return one line for each row of a window; *score* gives good rows ``(n, m)`` scores."""
     good = [row for row in window if isinstance(row, Row)]
-    sides = [row.source for row in good], [row.target for row in good]
-    scored = columns.score(*sides).tolist()
-    cells = iter(["\t".join(_cell(value, settings.digits) for value in row) for row in scored])
-    empty = "\t" * (len(columns.measures) - 1)
+    scores = score(good)
+    cells = iter(["\t".join(_cell(x, settings.digits) for x in row) for row in scores.tolist()])
+    empty = "\t" * (scores.shape[1] - 1)
     if explainer is not None:
-        reasons = map("; ".join, explainer(*sides))
+        reasons = map("; ".join, explainer(*_sides(good)))
         cells = map("\t".join, zip(cells, map(_one_line, reasons), strict=True))
         empty += "\t"
     lines = []

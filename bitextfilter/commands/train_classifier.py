@@ -110,7 +110,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
         bitext-train-classifier --noisy crawl.tsv.gz --negatives worst:60% -o my-model clean.tsv
     """
-    from bitextfilter.models.folders import naming_pair, split_width
+    from bitextfilter.models.folders import is_foreign, naming_pair, split_width
     from bitextfilter.scoring.model import load
     from bitextfilter.workflows import classifier_training as workflow
     from bitextfilter.workflows.classifier_start import check_start
@@ -119,6 +119,8 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     output, model = run.output("-"), run.model(any_languages=True)
     if (width := split_width(model.name)[1]) is not None:
         raise SettingsError(f"a classifier takes whole vectors; leave @{width} out of {model.name}")
+    if settings.in_place and is_foreign(model.folder):
+        raise SettingsError(f"{model.folder}: is of another library, and stays as it is: give -o")
     start = None if settings.start is None else load(naming_pair(settings.start))
     if start is not None:
         check_start(start, model, plan.kind, plan.training.start_share)
@@ -130,6 +132,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     classifier, report = workflow.train_on_pairs(model, examples, plan, reporter, start)
     record = workflow.described(plan, report, examples)
     folder = model.folder if settings.folder is None else Path(settings.folder)
+    model = workflow.with_background(model, examples.positives, plan.training.seed)
     workflow.write_model(model, folder, classifier, record, 8 if plan.quantise else 32)
     text = json.dumps(record, indent=2) + "\n" if settings.as_json else workflow.table(report)
     output.write(text.encode())

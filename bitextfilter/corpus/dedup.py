@@ -16,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bitextfilter.arrays import Integers, Keys
-from bitextfilter.corpus.duplicate_keys import DedupSettings, normaliser, text_key
+from bitextfilter.corpus.duplicate_keys import DedupSettings, normaliser
+from bitextfilter.corpus.row_keys import as_keys, first_known, row_keys
 from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.io.spill import ExternalSort, KeyTable, Scratch
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.near_duplicates import NearTexts
+    from bitextfilter.corpus.other_texts import OtherTexts
 
 
 _Array = npt.NDArray[Any]
@@ -196,9 +198,16 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
     context, which removes its temporary files.
     """
 
-    def __init__(self, settings: DedupSettings, wait: bool = False) -> None:
-        """Compare rows by *settings*; with *wait*, all are decided at the end."""
+    def __init__(
+        self, settings: DedupSettings, wait: bool = False, others: OtherTexts | None = None
+    ) -> None:
+        """Compare rows by *settings*; with *wait*, all are decided at the end.
+
+        Rows that are found in *others* (not for near) are dropped before the rest is compared, as
+        if they duplicated a line of a negative number: that of the other texts.
+        """
         self._settings, self._stack, self._order = settings, ExitStack(), _Order()
+        self._others = others
         self._normalise = str if settings.match == "exact" else normaliser(settings.ignore)
         self._near: NearTexts | None = None
         kinds = ["u8", "u8", "u8", "i8"] if settings.keys == 1 else ["u8", "u8", "i8"]
@@ -240,13 +249,16 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
             near = self._near.add(numbers, texts)
             self._hold([near.ravel()], numbers, _preferences(scores, len(texts)))
             return None
-        digests = self._digests(texts)
-        keys = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64).reshape(-1, 2)
+        digests = row_keys(texts, self._settings)
+        keys = as_keys(digests)
         self.waiting = self.waiting or not self._table.has_room(len(keys))
-        seen = self._seen(keys)
+        seen = first_known(self._table, keys, self._settings.keys)
+        if self._others is not None:
+            found = self._others.find(texts, keys)
+            seen = np.where(found > 0, -found, seen)
         if not self.waiting:
             return self._decide(lines, digests, keys, seen)
-        self._gone.add(numbers[seen > 0], seen[seen > 0])
+        self._gone.add(numbers[seen != 0], seen[seen != 0])
         new = seen == 0
         order = _preferences(scores, len(texts))[new]
         self._hold(list(keys[np.repeat(new, self._settings.keys)].T), numbers[new], order)
@@ -287,7 +299,7 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
         """
         by_keeper = self._sort(["i8", "i8"])
         for lines, keepers in self._gone.parts():
-            by_keeper.add(keepers, lines)
+            by_keeper.add(keepers[keepers > 0], lines[keepers > 0])
         group = last = 0
         for keepers, lines in by_keeper.parts():
             for keeper, line in zip(keepers.tolist(), lines.tolist(), strict=True):
@@ -295,19 +307,6 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
                     group, last = group + 1, keeper
                     yield group, keeper, True
                 yield group, line, False
-
-    def _digests(self, texts: Sequence[Sequence[str]]) -> list[bytes]:
-        """Return the keys of all rows, concatenated."""
-        if self._settings.keys == 1:
-            return [text_key(row) for row in texts]
-        return [text_key((text,), b"%d" % side) for row in texts for side, text in enumerate(row)]
-
-    def _seen(self, keys: Keys) -> Integers:
-        """Return the first line in the table with one of a row's keys, or 0."""
-        found = self._table.find(keys).reshape(-1, self._settings.keys)
-        none = np.iinfo(np.int64).max
-        first = np.where(found > 0, found, none).min(axis=1)
-        return np.where(first < none, first, 0)
 
     def _decide(
         self, lines: Sequence[int], digests: Sequence[bytes], keys: Keys, seen: Integers

@@ -14,6 +14,9 @@ MATCH = ("exact", "normalised", "near")
 BY = ("pair", "source", "target", "either")
 KEEP = ("first", "best")
 
+NGRAM = 13
+"""Words of an n-gram that rows share with other files, as Brown et al. (2020) chose it."""
+
 _KEY_BYTES = 16
 """Keys are BLAKE2b of 128 bits: two of 10⁸ different texts share one with odds of 1 to 10²²."""
 

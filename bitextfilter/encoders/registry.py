@@ -13,6 +13,7 @@ from bitextfilter.encoders.combination import (
     part_type,
     views_of,
 )
+from bitextfilter.encoders.foreign import load_foreign
 from bitextfilter.encoders.joined import JoinedEncoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import SECOND, read_config
@@ -85,7 +86,7 @@ def load_encoder(
     threads: int = 1,
     languages: tuple[str, str] | None = None,
 ) -> SentenceEncoder:
-    """Load the encoder of a model folder, or both of them, joined.
+    """Load the encoder of a model folder, or both of them, joined, or one of another library.
 
     *languages*: of the source and the target; a model of more than two needs them. Errors as
     :meth:`Registry.load`; SettingsError for languages that are not the model's, ModelError, too,
@@ -97,6 +98,9 @@ def load_encoder(
         processor = _of_pair(folder, model.processor, languages)
         return Encoder(processor, model.network, device, threads)
 
+    foreign = load_foreign(folder, device, threads, languages)
+    if foreign is not None:
+        return foreign
     first, joined = load(folder), read_config(folder).get(SECOND)
     if joined is None:
         return first

@@ -6,17 +6,25 @@ import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import islice
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.filters.pairs import BatchSide, Pairs
-from bitextfilter.filters.rule import Bounded, LanguagePair, PairFault
+from bitextfilter.filters.rule import (
+    Bounded,
+    LanguagePair,
+    PairFault,
+    Rule,
+    RuleResult,
+    greatest,
+)
 from bitextfilter.settings import setting
 from bitextfilter.text import characters
 
@@ -49,9 +57,7 @@ class AgreementRule(PairFault):
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
         """Name the mismatches: ``1,500≠1,600, 7(target only)``. Equal sides have none."""
-        if source == target:
-            return None
-        one, other = self.unmatched(source, target, languages)
+        one, other = self._unmatched(source, target, languages)
         count = max(len(one), len(other))
         if count <= self.allowed:
             return None
@@ -60,6 +66,30 @@ class AgreementRule(PairFault):
         named += [f"{item}(target only)" for item in other[len(one) :]]
         more = [f"{count - _NAMED} more"] if count > _NAMED else []
         return ", ".join(named[:_NAMED] + more)
+
+    def check(self, pairs: Pairs) -> RuleResult:
+        """Count the mismatches of every suspect; name them only where the reason is asked for."""
+        counts = np.zeros(len(pairs), dtype=np.int64)
+        texts = [side.sentences for side in pairs.sides]
+        for index in np.flatnonzero(self.suspects(pairs)).tolist():
+            items = self._unmatched(texts[0][index], texts[1][index], pairs.languages)
+            counts[index] = max(map(len, items))
+
+        def reason(index: int) -> str:
+            return f"{self.name}={self.fault_at(pairs, index)}"
+
+        return RuleResult(self.accepts(counts), reason, counts)
+
+    def accepts(self, values: NDArray[Any]) -> Mask:
+        """Return which pairs have few enough mismatches, ``(n,)``."""
+        return np.asarray(values <= self.allowed)
+
+    def fitted(self, values: NDArray[Any], loss: int) -> Rule:
+        """Return the rule that allows as many mismatches as all but *loss* of these pairs have."""
+        return replace(self, allowed=int(greatest(values, loss)))
+
+    def _unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
+        return ((), ()) if source == target else self.unmatched(source, target, languages)
 
 
 _EMAIL = regex.compile(  # tried once for each run of such characters, from its first letter

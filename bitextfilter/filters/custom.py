@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import inspect
 import math
+from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import (
     PATIENCE,
-    SIDES,
     Bounded,
     LanguagePair,
-    PairFault,
+    RowFault,
     Rule,
     SideFault,
 )
@@ -26,7 +30,26 @@ from bitextfilter.io.files import read_lines
 
 
 @dataclass(frozen=True)
-class RegularExpression(PairFault):
+class _FirstFault(RowFault):
+    """A rule that names the first side with a fault; each side has its own parameter."""
+
+    sides_apart = True
+
+    @abstractmethod
+    def found(self, place: int, sentence: str) -> str | None:
+        """Return the fault of the side at a place, or None."""
+
+    def fault_at(self, pairs: Pairs, index: int) -> str | None:
+        """Return the side and its fault; of the only side, the fault alone."""
+        for place, (name, side) in enumerate(zip(pairs.side_names, pairs.sides, strict=True)):
+            fault = self.found(place, side.sentences[index])
+            if fault is not None:
+                return f"{name}:{fault}" if name else fault
+        return None
+
+
+@dataclass(frozen=True)
+class RegularExpression(_FirstFault):
     """No side matches a regular expression; with ``keep=yes``, each side matches.
 
     ``pattern`` is for both sides, ``source`` and ``target`` are for one. The syntax is that of
@@ -59,16 +82,15 @@ class RegularExpression(PairFault):
         if self.pattern is self.source is self.target is None:
             raise SettingsError(f"{self.name}: give it a pattern, or one for source or target")
 
-    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
-        """Return the side and its first match, or ``none``."""
-        both = self.pattern, self.pattern
-        patterns = both if self.pattern is not None else (self.source, self.target)
-        for name, pattern, sentence in zip(SIDES, patterns, (source, target), strict=True):
-            if pattern is not None:
-                found = regex.compile(pattern).search(sentence, timeout=PATIENCE)
-                if bool(found) != self.keep:
-                    return f"{name}:{found[0]}" if found else f"{name}:none"
-        return None
+    def found(self, place: int, sentence: str) -> str | None:
+        """Return the first match, or ``none``."""
+        pattern = self.pattern if self.pattern is not None else (self.source, self.target)[place]
+        if pattern is None:
+            return None
+        found = regex.compile(pattern).search(sentence, timeout=PATIENCE)
+        if bool(found) == self.keep:
+            return None
+        return str(found[0]) if found else "none"
 
 
 @dataclass(frozen=True)
@@ -97,7 +119,7 @@ class Literals(SideFault):
 
 
 @dataclass(frozen=True)
-class UnwantedWords(PairFault):
+class UnwantedWords(_FirstFault):
     """No side has a word or phrase of your lists; case is ignored.
 
     A list is a UTF-8 file with a word or phrase a line: ``words`` for both sides, ``source`` and
@@ -122,14 +144,11 @@ class UnwantedWords(PairFault):
         for path in paths:
             _word_list(path)
 
-    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
-        sentences = (source, target)
-        for name, own, sentence in zip(SIDES, (self.source, self.target), sentences, strict=True):
-            for path in (self.words, own):
-                word = _word_list(path).find(sentence) if path is not None else None
-                if word is not None:
-                    return f"{name}:{word}"
-        return None
+    def found(self, place: int, sentence: str) -> str | None:
+        """Return the first word of a list."""
+        paths = self.words, (self.source, self.target)[place]
+        words = (_word_list(path).find(sentence) for path in paths if path is not None)
+        return next((word for word in words if word is not None), None)
 
 
 _WORDS = regex.compile(r"\w+")
@@ -167,6 +186,26 @@ class _WordList:
 _word_list = functools.lru_cache(_WordList)
 
 
+def imported_rule(path: str) -> type[Rule]:
+    """Import the rule at ``package.module.Class``, which runs the code of that module.
+
+    Raises SettingsError for a module that cannot be imported, or a class that is no rule.
+    """
+    module, _, name = path.rpartition(".")
+    if not module:
+        raise SettingsError(f"module:{path}: expected a module and a class, as module:my.rules.Odd")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise SettingsError(f"module:{path}: cannot be imported: {said}") from error
+    if not (inspect.isclass(found) and issubclass(found, Rule)) or inspect.isabstract(found):
+        raise SettingsError(f"module:{path}: not a rule: bitextfilter.filters.rule has their bases")
+    if lacking := [word for word in ("name", "unit", "origin") if not hasattr(found, word)]:
+        raise SettingsError(f"module:{path}: the rule has no {', '.join(lacking)}")
+    return found
+
+
 def columns_of(rules: Iterable[Rule]) -> list[str]:
     """Return the columns that *rules* read, by their names there, each once."""
     return list(dict.fromkeys(rule.column for rule in rules if isinstance(rule, _InColumn)))
@@ -174,6 +213,9 @@ def columns_of(rules: Iterable[Rule]) -> list[str]:
 
 @dataclass(frozen=True)
 class _InColumn(Bounded):
+    sides_apart = True
+    in_row = True
+
     column: str = "-1"
 
     def values(self, pairs: Pairs) -> Floats:
@@ -211,6 +253,10 @@ class ColumnRule(_InColumn):
         if not self.exclusive:
             return low, high
         return float(np.nextafter(low, np.inf)), float(np.nextafter(high, -np.inf))
+
+    def fitted(self, values: NDArray[Any], loss: int) -> Rule:
+        """Return this rule with other bounds, both included."""
+        return Bounded.fitted(replace(self, exclusive=False), values, loss)
 
     def against(self, value: float) -> str:
         """Write a number, and the bound as given."""

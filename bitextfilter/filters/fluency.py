@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Floats
+from bitextfilter.arrays import Floats, Mask
 from bitextfilter.errors import DeviceError, ModelError, SettingsError
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair
@@ -101,6 +101,7 @@ class _Fluency(Bounded):
     lowercase: bool | None = None
 
     cost = Cost.MODEL
+    sides_apart = True
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a missing model or bound, or an unknown unit."""
@@ -120,13 +121,20 @@ class _Fluency(Bounded):
                 load_language_model(path, self.units, self.lowercase)
 
     def values(self, pairs: Pairs) -> NDArray[Any]:
-        """Return the value of each side, ``(n, 2)``; a side without a model has one that passes."""
-        passing = next((bound for bound in self.bounds if math.isfinite(bound)), 0.0)
-        values = np.full((len(pairs), 2), passing, dtype=np.float64)
+        """Return the value of each side, ``(n, sides)``; NaN for a side without a model."""
+        values = np.full((len(pairs), len(pairs.sides)), np.nan)
         for place, side in enumerate(pairs.sides):
             if (self.source, self.target)[place] is not None:
                 values[:, place] = self.side(place, side.sentences)
         return values
+
+    def inside(self, values: NDArray[Any]) -> Mask:
+        """Return which values are within the bounds; a side without a model passes."""
+        inside = super().inside(values)
+        for place, path in enumerate((self.source, self.target)):
+            if path is None and place < values.shape[-1]:
+                inside[:, place] = True
+        return inside
 
     @abstractmethod
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
@@ -205,6 +213,7 @@ class CrossEntropyGap(CrossEntropy):
     """
 
     name = "cross-entropy-gap"
+    sides_apart = False
     unit = "bits a word or token, 0 and up"
     origin = "OpusFilter CrossEntropyFilter (diff_threshold, 10)"
 
@@ -263,6 +272,7 @@ class LanguageModelClassifier(_Fluency):
     """
 
     name = "language-model-classifier"
+    sides_apart = False
     unit = "0 to 1: probability of its own model, of each side"
     origin = "Vatanen et al. 2010; OpusFilter LMClassifierFilter"
 

@@ -48,6 +48,7 @@ class Script(Bounded):
     """
 
     name = "script"
+    sides_apart = True
     unit = "0 to 1: share of the letters of each side"
     origin = "OpusFilter CharacterScoreFilter (default 1)"
 
@@ -63,14 +64,14 @@ class Script(Bounded):
 
     def prepare(self, languages: LanguagePair) -> None:
         """Raise SettingsError for a side with neither a language nor a script."""
-        if languages is None and (self.source is None or self.target is None):
+        if languages is None and None in (self.source, self.target):
             raise SettingsError(
                 f"{self.name}: needs to know the languages (--languages en,de) or the scripts "
                 "(source=Latin,target=Cyrillic)"
             )
 
     def values(self, pairs: Pairs) -> Floats:
-        shares = np.ones((len(pairs), 2))
+        shares = np.ones((len(pairs), len(pairs.sides)))
         for place, side in enumerate(pairs.sides):
             if (named := (self.source, self.target)[place]) is not None:
                 scripts = named.split(",")
@@ -184,6 +185,7 @@ class Language(Bounded):
     """
 
     name = "language"
+    sides_apart = True
     unit = "0 to 1: probability of the language, of each side"
     origin = "OpusFilter's Langid, Cld2, Lingua and FastText filters; Bicleaner no_wrong_language"
     cost = Cost.MODEL
@@ -196,15 +198,17 @@ class Language(Bounded):
     def __post_init__(self) -> None:
         if self.minimum is not None:  # else the bound is the identifier's, and is not loaded yet
             super().__post_init__()
-        if self.labels is not None and len(self.labels.split(",")) != 2:
+        if self.labels is not None and len(self.labels.split(",")) > 2:
             raise SettingsError(f"{self.name}: labels are two, as eng_Latn,deu_Latn")
 
     def prepare(self, languages: LanguagePair) -> None:
         """Load the identifier: raise its errors, or SettingsError for an unknown language."""
         super().prepare(languages)
+        if len(self._names(languages)) != len(languages or ()):
+            raise SettingsError(f"{self.name}: give a label for each side, as eng_Latn,deu_Latn")
         identifier = load_identifier(self.identifier)
         for language in self._names(languages):
-            if language is not None and not identifier.knows(language):
+            if not identifier.knows(language):
                 raise SettingsError(
                     f"{self.name}: {self.identifier} cannot identify the language {language!r}"
                 )
@@ -216,11 +220,9 @@ class Language(Bounded):
         return (load_identifier(self.identifier).minimum if self.minimum is None else low), high
 
     def values(self, pairs: Pairs) -> Floats:
-        values = np.ones((len(pairs), 2))
+        values = np.ones((len(pairs), len(pairs.sides)))
         names = self._names(pairs.languages)
-        for place, (side, name) in enumerate(zip(pairs.sides, names, strict=True)):
-            if name is None:
-                continue
+        for place, (side, name) in enumerate(zip(pairs.sides, names, strict=False)):
             enough = side.count(side.category_in("L")) >= self.letters
             for index in np.flatnonzero(enough).tolist():
                 values[index, place] = self._probability(side.sentences[index], name)
@@ -237,7 +239,7 @@ class Language(Bounded):
             return whole
         return max(whole, identify(rest, language))
 
-    def _names(self, languages: LanguagePair) -> tuple[str | None, ...]:
+    def _names(self, languages: LanguagePair) -> tuple[str, ...]:
         if self.labels is not None:
             return tuple(self.labels.split(","))
-        return languages or (None, None)
+        return languages or ()

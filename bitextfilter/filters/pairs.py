@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.text import characters
 
+SIDES = ("source", "target")
+
 SPREAD = np.uint32(0x9E3779B1)
 """An odd number with its bits well spread (2**32 over the golden ratio)."""
 _UTF32 = f"utf-32-{sys.byteorder[0]}e"
@@ -203,25 +205,26 @@ def _runs(mask: Mask) -> tuple[Integers, Integers]:
 
 
 class Pairs:
-    """A batch of n sentence pairs, with the numbers of other columns."""
+    """A batch of n sentence pairs, or of n texts of one side, with the numbers of other columns."""
 
     def __init__(
         self,
         sources: Sequence[str],
-        targets: Sequence[str],
-        languages: tuple[str, str] | None = None,
+        targets: Sequence[str] | None,
+        languages: tuple[str, ...] | None = None,
         column: Callable[[str], Floats] | None = None,
     ) -> None:
-        """Take the two sides.
+        """Take the sides.
 
         Args:
             sources: n sentences.
-            targets: their n partners.
-            languages: codes of the two sides (ISO 639-1), if they are known.
+            targets: their n partners; None: there is one side.
+            languages: the code of each side (ISO 639-1), if they are known.
             column: returns the numbers of a column by its name, ``(n,)``; NaN: no number.
         """
-        one, other = languages or (None, None)
-        self.source, self.target = BatchSide(sources, one), BatchSide(targets, other)
+        texts = (sources,) if targets is None else (sources, targets)
+        self.sides = tuple(map(BatchSide, texts, languages or (None,) * len(texts)))
+        """Source and target, or the only side."""
         self.languages = languages
         self._column = column
 
@@ -230,16 +233,26 @@ class Pairs:
         return len(self.source)
 
     @property
-    def sides(self) -> tuple[BatchSide, BatchSide]:
-        """Source and target."""
-        return self.source, self.target
+    def source(self) -> BatchSide:
+        """The first side."""
+        return self.sides[0]
+
+    @property
+    def target(self) -> BatchSide:
+        """The second side; texts of one side have none."""
+        return self.sides[1]
+
+    @property
+    def side_names(self) -> tuple[str, ...]:
+        """Names of the sides; the only side has an empty one."""
+        return SIDES if len(self.sides) == len(SIDES) else ("",)
 
     def at(self, places: Integers) -> Pairs:
         """Return the pairs at these places, shape ``(m,)``."""
         chosen = places.tolist()
-        sources, targets = ([side.sentences[i] for i in chosen] for side in self.sides)
+        texts = [[side.sentences[i] for i in chosen] for side in self.sides]
         column = self._column and (lambda name: self.column(name)[places])
-        return Pairs(sources, targets, self.languages, column)
+        return Pairs(texts[0], texts[1] if len(texts) > 1 else None, self.languages, column)
 
     def column(self, name: str) -> Floats:
         """Return the numbers of the column *name*, shape ``(n,)``; NaN: no number."""

@@ -6,19 +6,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Indices, Mask
 from bitextfilter.errors import SettingsError, printable
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.rule import Rule, SlowRuleError
-from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, number_of, reject_line
+from bitextfilter.filters.rule import LanguagePair, Rule, SlowRuleError, sides_of
+from bitextfilter.io.rows import REMEDY, BadRow, RawLines, Row, RowParser, number_of, reject_line
 
 PASSED = "keep"
 """Verdict on a pair that passes every rule."""
 
+_DIGITS = 6
+"""Significant digits of a value that is written."""
 _SEPARATOR = "; "
 _CLEANED = str.maketrans("\t\n\r", "   ")
 
@@ -29,13 +32,18 @@ class Tally:
 
     kept: int = 0
     words: list[int] = field(default_factory=lambda: [0, 0])
-    """Source and target words of all pairs."""
+    """Words of all pairs, of each side."""
     kept_words: list[int] = field(default_factory=lambda: [0, 0])
-    """Source and target words of the pairs kept."""
+    """Words of the pairs kept, of each side."""
     dropped: Counter[str] = field(default_factory=Counter)
     """Pairs that each rule drops, alone or with others."""
     unique: Counter[str] = field(default_factory=Counter)
     """Pairs that each rule drops and no other rule does."""
+
+    @classmethod
+    def of_sides(cls, sides: int) -> Tally:
+        """Return a tally of no pairs, with this number of sides."""
+        return cls(words=[0] * sides, kept_words=[0] * sides)
 
     def add(self, other: Tally) -> None:
         """Add the counts of *other*."""
@@ -55,6 +63,8 @@ class _Checked:
     verdict: Callable[[int], str]
     """Return ``keep`` for the pair at an index, or the reasons of every rule that it fails."""
     tally: Tally
+    values: list[NDArray[Any]]
+    """Values of each rule, as ``RuleResult`` has them; with *fast*, of the pairs that it saw."""
 
 
 class Pipeline:
@@ -86,17 +96,19 @@ class Pipeline:
         count = len(pairs)
         fails = np.zeros((len(self.rules), count), dtype=bool)
         reasons: list[tuple[Indices, Callable[[int], str]]] = []
+        values: list[NDArray[Any]] = []
         rest = np.arange(count)
         for stage in self._stages:
             group = pairs if len(rest) == count else pairs.at(rest)
             for rule in stage:
                 try:
-                    keep, reason = rule.check(group)
+                    keep, reason, numbers = rule.check(group)
                 except SlowRuleError as slow:
                     slow.index = int(rest[slow.index])
                     raise
                 fails[len(reasons), rest] = ~keep  # rules come in their order
                 reasons.append((rest, reason))
+                values.append(numbers)
             rest = np.flatnonzero(~fails.any(axis=0))
 
         def verdict(index: int) -> str:
@@ -107,7 +119,24 @@ class Pipeline:
             return _SEPARATOR.join(whole) if whole else PASSED
 
         passed: Mask = np.logical_not(fails.any(axis=0))
-        return _Checked(passed, verdict, self._tally(pairs, passed, fails))
+        return _Checked(passed, verdict, self._tally(pairs, passed, fails), values)
+
+    def value_names(self, languages: LanguagePair) -> list[str]:
+        """Return the names of the ``value_columns`` of these sides."""
+        empty = Pairs([], [] if sides_of(languages) > 1 else None, languages)
+        names = []
+        for label, rule in zip(self.labels, self.rules, strict=True):
+            if not rule.in_row:
+                apart = rule.check(empty).values.ndim > 1
+                sides = empty.side_names if apart else ("",)
+                names += [f"{label}.{side}" if side else label for side in sides]
+        return names
+
+    def value_columns(self, checked: _Checked) -> list[list[str]]:
+        """Return the values as text, in columns, but for rules whose value is in the row."""
+        shown = [v for v, rule in zip(checked.values, self.rules, strict=True) if not rule.in_row]
+        columns = (v.T if v.ndim > 1 else [v] for v in shown)
+        return [list(map(_cell, column.tolist())) for some in columns for column in some]
 
     def _tally(self, pairs: Pairs, keep: Mask, fails: Mask) -> Tally:
         words = np.stack([side.word_counts for side in pairs.sides], axis=1)
@@ -121,20 +150,29 @@ class Pipeline:
         )
 
 
-class _FilteredLines(NamedTuple):
+def _cell(value: float) -> str:
+    """Return a value as text: nothing for NaN, and zero without a minus."""
+    if isinstance(value, int):
+        return str(value)
+    return "" if value != value else f"{value + 0.0:.{_DIGITS}g}"
+
+
+class FilteredLines(NamedTuple):
     """Result of filtering a window of lines."""
 
     rows: int
     rejected: int
     tally: Tally
     output: bytes
-    """The lines kept, as they came; or all lines with their verdicts."""
+    """The lines kept, as they came; or all lines with their values and verdicts."""
     rejects: bytes
     """A ``reject_line`` for each other line, if they are asked for."""
     bad: BadRow | None
     """The first bad row."""
     stopped: bool = False
     """Whether the run ends at that row, even if bad rows are rejected."""
+    values: Sequence[NDArray[Any]] = ()
+    """The values of each rule, if they are asked for."""
 
 
 @dataclass(frozen=True)
@@ -143,31 +181,50 @@ class LineFilter:
 
     parser: RowParser
     pipeline: Pipeline
-    languages: tuple[str, str] | None
+    languages: LanguagePair
+    """Codes of the sides; a single one is that of texts, which are the first text of each row."""
     places: Mapping[str, int]
     """Indices of the columns that rules read, by their names in the rules."""
     explain: bool = False
     """Write every line, with its verdict as one more column."""
+    emit: bool = False
+    """Write every line, with its values as more columns, before the verdict."""
+    width: int | None = None
+    """Number of columns that a row must have to be good, if any number will not do."""
+    measure: bool = False
+    """Return the values, and drop no row."""
     reject: bool = False
     """Continue after a bad row."""
     keep_rejects: bool = False
     """Return the lines dropped or rejected, too."""
 
-    def __call__(self, lines: RawLines) -> _FilteredLines:
+    def __call__(self, lines: RawLines) -> FilteredLines:
         """Filter a window."""
-        rows = lines.rows(self.parser)
+        rows = list(map(self._whole, lines.rows(self.parser)))
         good = [row for row in rows if isinstance(row, Row)]
         bad = next((row for row in rows if isinstance(row, BadRow)), None)
         if bad is not None and not self.reject:
-            return _FilteredLines(len(rows), 1, Tally(), b"", b"", bad)
+            return FilteredLines(len(rows), 1, Tally(), b"", b"", bad)
         try:
             checked = self.pipeline.check(self._pairs(good))
         except SlowRuleError as slow:
             bad = self.parser.refused(good[slow.index], slow.message, slow.remedy or "")
-            return _FilteredLines(len(rows), 1, Tally(), b"", b"", bad, stopped=True)
+            return FilteredLines(len(rows), 1, Tally(), b"", b"", bad, stopped=True)
         output, rejects = self._written(rows, checked)
         rejected = len(rows) - len(good)
-        return _FilteredLines(len(rows), rejected, checked.tally, output, rejects, bad)
+        values = checked.values if self.measure else ()
+        found = len(rows), rejected, checked.tally, output, rejects, bad
+        return FilteredLines(*found, values=values)
+
+    def _whole(self, row: Row | BadRow) -> Row | BadRow:
+        """Refuse a good row with another number of columns than ``width``."""
+        if self.width is None or isinstance(row, BadRow):
+            return row
+        columns = row.line.count(b"\t") + 1
+        if columns == self.width:
+            return row
+        reason = f"{columns} column{'s' * (columns > 1)}, but the header has {self.width}"
+        return self.parser.refused(row, reason, REMEDY)
 
     def _pairs(self, rows: Sequence[Row]) -> Pairs:
         def column(name: str) -> Floats:
@@ -177,7 +234,8 @@ class LineFilter:
             numbers = (number_of(f[place]) if -len(f) <= place < len(f) else np.nan for f in fields)
             return np.fromiter(numbers, dtype=np.float64, count=len(rows))
 
-        sources, targets = [row.texts[0] for row in rows], [row.texts[1] for row in rows]
+        sources = [row.texts[0] for row in rows]
+        targets = [row.texts[1] for row in rows] if sides_of(self.languages) > 1 else None
         return Pairs(sources, targets, self.languages, column)
 
     def _written(self, rows: Sequence[Row | BadRow], checked: _Checked) -> tuple[bytes, bytes]:
@@ -185,16 +243,22 @@ class LineFilter:
         output: list[bytes] = []
         rejects: list[bytes] = []
         keep = iter(enumerate(checked.keep.tolist()))
+        everything = self.explain or self.emit
+        columns = self.pipeline.value_columns(checked) if self.emit else []
+        cells, blank = list(zip(*columns, strict=True)), [""] * len(columns)
         for row in rows:
             index, kept = (0, False) if isinstance(row, BadRow) else next(keep)
-            if kept and not self.explain:
+            bad = isinstance(row, BadRow)
+            rejected = self.keep_rejects and not kept and (bad or not self.measure)
+            verdict = ""
+            if self.explain or rejected:
+                verdict = row.reason if isinstance(row, BadRow) else checked.verdict(index)
+            if everything:
+                added = blank if bad or not self.emit else cells[index]
+                text = "\t".join([*added, *[printable(verdict)] * self.explain])
+                output += (row.line, b"\t", text.encode(), row.ending)
+            elif kept and not self.measure:
                 output += (row.line, row.ending)
-                continue
-            if not (self.explain or self.keep_rejects):
-                continue
-            verdict = row.reason if isinstance(row, BadRow) else checked.verdict(index)
-            if self.explain:
-                output += (row.line, b"\t", printable(verdict).encode(), row.ending)
-            if self.keep_rejects and not kept:
+            if rejected:
                 rejects.append(reject_line(row.number, verdict, row.line))
         return b"".join(output), b"".join(rejects)

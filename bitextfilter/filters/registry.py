@@ -9,7 +9,6 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from bitextfilter.errors import DeviceError, SettingsError
@@ -23,8 +22,8 @@ from bitextfilter.filters import (
     shape,
     web,
 )
-from bitextfilter.filters.rule import Rule
-from bitextfilter.io.files import read_toml
+from bitextfilter.filters.custom import imported_rule
+from bitextfilter.filters.rule import LanguagePair, Rule, sides_of
 
 _MODULES = (shape, language, likeness, web, agreement, figures, fluency, custom)
 
@@ -44,11 +43,16 @@ _RECOMMENDED = "recommended"
 Recommend = Callable[[str], float]
 """Returns that number for a column by its name in a rule. May raise SettingsError."""
 
+_MODULE = "module:"
+"""Start of a rule's name that is the path of a class in Python."""
+
 _SHORT = {"min": "minimum", "max": "maximum"}
 
 
 def parse_rule(text: str, recommend: Recommend | None = None) -> Rule:
     """Make a rule of ``NAME``, ``NAME:key=value,key=value`` or ``COLUMN>=NUMBER``.
+
+    ``NAME`` may be ``module:package.Class``: a class of your own, which is imported.
 
     A comma separates parameters only if a key and ``=`` follow it. ``min`` and ``max`` are short
     for ``minimum`` and ``maximum``; ``score:`` for ``column:column=score,``. With *recommend*,
@@ -60,8 +64,9 @@ def parse_rule(text: str, recommend: Recommend | None = None) -> Rule:
         bound = "minimum" if sign[0] == ">" else "maximum"
         values = {"column": where, bound: number, "exclusive": "no" if sign[1:] else "yes"}
         return make_rule("column", values, recommend)
-    name, _, rest = text.partition(":")
-    values = {}
+    before = _MODULE if text.strip().startswith(_MODULE) else ""
+    name, _, rest = text.strip().removeprefix(before).partition(":")
+    name, values = before + name, {}
     for part in _PARAMETER.split(rest) if rest else ():
         key, equals, value = part.partition("=")
         if not equals:
@@ -119,6 +124,8 @@ _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 
 def _rule(name: str) -> type[Rule]:
     """Return the rule called *name*; SettingsError names similar ones if there is none."""
+    if name.startswith(_MODULE):
+        return imported_rule(name.removeprefix(_MODULE))
     if name not in RULES:
         near = get_close_matches(name, RULES)
         hint = f": perhaps {' or '.join(near)}?" if near else " (--list shows them all)"
@@ -140,11 +147,20 @@ def written(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def name_of(rule: Rule | type[Rule]) -> str:
+    """Return the name by which ``make_rule`` finds a rule."""
+    kind = rule if isinstance(rule, type) else type(rule)
+    if RULES.get(rule.name) is kind:
+        return rule.name
+    return f"{_MODULE}{kind.__module__}.{kind.__qualname__}"
+
+
 def spelling(rule: Rule | type[Rule]) -> str:
     """Return *rule* in the syntax of rules, with all its parameters."""
     names = [field.name for field in dataclasses.fields(cast(Any, rule))]
     texts = ",".join(f"{name}={written(getattr(rule, name))}" for name in names)
-    return f"{rule.name}:{texts}" if texts else rule.name
+    name = name_of(rule)
+    return f"{name}:{texts}" if texts else name
 
 
 def listing(names: Sequence[str] = ()) -> str:
@@ -221,19 +237,24 @@ def without(rules: Sequence[SelectedRule], names: Iterable[str]) -> tuple[Select
 
 
 def usable(
-    rules: Sequence[SelectedRule], languages: tuple[str, str] | None
+    rules: Sequence[SelectedRule], languages: LanguagePair
 ) -> tuple[list[Rule], dict[str, str]]:
     """Return the rules that can run, and by name why each skipped rule cannot.
 
     Only optional rules are skipped; errors of others are raised, with their file. An optional
-    rule gives way to a rule of its name that is asked for.
+    rule gives way to a rule of its name that is asked for. A single language is that of texts of
+    one side: rules that compare sides are refused, and those of the default ones left out.
     """
-    able, passed_over = [], {}
+    one = sides_of(languages) == 1
+    able: list[Rule] = []
+    passed_over: dict[str, str] = {}
     asked = {selected.rule.name for selected in rules if not selected.optional}
     for rule, optional, file in rules:
-        if optional and (rule.name in asked or rule in able):
+        if optional and (rule.name in asked or rule in able or (one and not rule.sides_apart)):
             continue
         try:
+            if one:
+                _refuse_two_sides(rule)
             rule.prepare(languages)
         except (SettingsError, DeviceError) as error:
             if not optional:
@@ -246,42 +267,11 @@ def usable(
     return able, passed_over
 
 
-def read_rules(path: str | Path, recommend: Recommend | None = None) -> RuleSet:
-    """Read a TOML file of rules.
-
-    It has a table ``[[rule]]`` for each rule, with its ``name`` and parameters. Above them,
-    ``default = true`` adds the default rules, except the ones in ``without = ["language"]``, and
-    ``languages = ["en", "de"]`` gives the languages. Raises NotFoundError, and SettingsError that
-    names the file and the mistake.
-    """
-    settings = read_toml(path)
-    try:
-        return _rule_set(settings, str(path), recommend)
-    except SettingsError as error:
-        raise SettingsError(f"{path}: {error}") from error
-
-
-def _rule_set(settings: Mapping[str, Any], file: str, recommend: Recommend | None) -> RuleSet:
-    if unknown := set(settings) - {"default", "languages", "rule", "without"}:
-        raise SettingsError(f"{min(unknown)!r} is none of default, languages, rule, without")
-    tables, default = settings.get("rule", []), settings.get("default", False)
-    names, languages = settings.get("without", []), settings.get("languages")
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise SettingsError("rules are tables: [[rule]] and below it name = ...")
-    if not isinstance(default, bool):
-        raise SettingsError("default is true or false")
-    if not _are_words(names):
-        raise SettingsError('without is a list of names of default rules: ["language"]')
-    if languages is not None and not (_are_words(languages) and len(languages) == 2):
-        raise SettingsError('languages are two: ["en", "de"]')
-    rules = list(without(parse_rules(["default"] if default else []), names))
-    for table in tables:
-        if not isinstance(name := table.get("name"), str):
-            raise SettingsError(f"a rule has no name: {table}")
-        values = {key: value for key, value in table.items() if key != "name"}
-        rules.append(SelectedRule(make_rule(name, values, recommend), file=file))
-    return RuleSet(tuple(rules), languages and (languages[0], languages[1]))
-
-
-def _are_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+def _refuse_two_sides(rule: Rule) -> None:
+    """Raise SettingsError for a rule, or a parameter, that texts of one side cannot have."""
+    if not rule.sides_apart:
+        raise SettingsError(f"{rule.name}: compares two sides, and a text has one")
+    for name in defaults(type(rule)):
+        if name.startswith("target") and getattr(rule, name) is not None:
+            instead = name.replace("target", "source")
+            raise SettingsError(f"{rule.name}: {name} is of pairs: for a text, give {instead}")

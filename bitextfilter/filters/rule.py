@@ -6,7 +6,8 @@ import enum
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,12 +15,16 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Mask
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.filters.pairs import BatchSide, Pairs
+from bitextfilter.filters.pairs import SIDES, BatchSide, Pairs
 from bitextfilter.settings import Settings
 
-LanguagePair = tuple[str, str] | None
-"""Codes of source and target (ISO 639-1), if they are known."""
-SIDES = ("source", "target")
+LanguagePair = tuple[str, ...] | None
+"""Codes of source and target, or of the only side (ISO 639-1), if they are known."""
+
+
+def sides_of(languages: LanguagePair) -> int:
+    """Return the number of sides: one for a single language, else two."""
+    return len(SIDES) if languages is None else len(languages)
 
 
 class Cost(enum.IntEnum):
@@ -40,6 +45,9 @@ class RuleResult(NamedTuple):
     """True for pairs that pass, shape ``(n,)``."""
     reason: Callable[[int], str]
     """Return why the pair at an index fails, as ``length-ratio=4.2>3``."""
+    values: NDArray[Any]
+    """Value of each pair, shape ``(n,)``, or of each side, ``(n, sides)``: 1 and 0 for kept and
+    dropped where the rule has no number. NaN: no value."""
 
 
 PATIENCE = 10.0
@@ -81,6 +89,10 @@ class Rule(Settings, ABC):
     cost: ClassVar[Cost] = Cost.ARRAYS
     needs_languages: ClassVar[bool] = False
     """True for a rule that needs the languages of the pairs."""
+    sides_apart: ClassVar[bool] = False
+    """True for a rule that looks at each side by itself; texts of one side have no other rules."""
+    in_row: ClassVar[bool] = False
+    """True for a rule whose value is in the row already."""
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a parameter out of its range."""
@@ -107,6 +119,21 @@ class Rule(Settings, ABC):
     def check(self, pairs: Pairs) -> RuleResult:
         """Test the *pairs*."""
 
+    def accepts(self, values: NDArray[Any]) -> Mask:
+        """Return which pairs pass, ``(n,)``, by the values of ``check``."""
+        return np.asarray((values != 0) if values.ndim == 1 else (values != 0).all(axis=1))
+
+    def fitted(self, values: NDArray[Any], loss: int) -> Rule:
+        """Return this rule with the tightest bounds that drop at most *loss* of these pairs.
+
+        *values* are those of ``check``, of good pairs. A rule without a number stays as it is.
+        """
+        return self
+
+    def named(self, side: str) -> str:
+        """Return the name with that of a side, as ``length(source)``."""
+        return f"{self.name}({side})" if side else self.name
+
 
 @dataclass(frozen=True)
 class Bounded(Rule):
@@ -131,6 +158,23 @@ class Bounded(Rule):
         low = -math.inf if self.minimum is None else self.minimum
         return low, math.inf if self.maximum is None else self.maximum
 
+    def fitted(self, values: NDArray[Any], loss: int) -> Rule:
+        """Return this rule with other bounds, on the sides where it has some.
+
+        Two bounds may each drop half of the *loss*. Bounds are rounded outwards. One that would
+        have to be infinite, or has no values, stays as it is.
+        """
+        rows = values.reshape(len(values), -1)
+        rows = rows[:, ~np.isnan(rows).all(axis=0)]
+        low, high = map(math.isfinite, self.bounds)
+        below = loss // 2 if high else loss
+        bounds = {}
+        if low and rows.size and math.isfinite(least := -greatest(-rows, below)):
+            bounds["minimum"] = _outwards(least, ROUND_FLOOR)
+        if high and rows.size and math.isfinite(most := greatest(rows, loss - below * low)):
+            bounds["maximum"] = _outwards(most, ROUND_CEILING)
+        return replace(self, **bounds)
+
     @abstractmethod
     def values(self, pairs: Pairs) -> NDArray[Any]:
         """Return the value of each pair, shape ``(n,)``, or of each side, shape ``(n, 2)``."""
@@ -149,33 +193,63 @@ class Bounded(Rule):
         texts = (f"{value:.{digits}g}" for digits in range(3, 18))
         return next(f"{text}{sign}{bound:g}" for text in texts if float(text) != bound)
 
+    def inside(self, values: NDArray[Any]) -> Mask:
+        """Return which *values* of any shape are within the bounds."""
+        low, high = self.bounds
+        return np.asarray((values >= low) & (values <= high))
+
+    def accepts(self, values: NDArray[Any]) -> Mask:
+        """Return which pairs have all their values within the bounds, ``(n,)``."""
+        inside = self.inside(values)
+        return inside if values.ndim == 1 else np.asarray(inside.all(axis=1))
+
     def check(self, pairs: Pairs) -> RuleResult:
         """Compare the values with the bounds."""
         values = self.values(pairs)
-        low, high = self.bounds
-        inside = (values >= low) & (values <= high)
+        inside, keep = self.inside(values), self.accepts(values)
         if values.ndim == 1:
-            return RuleResult(inside, lambda i: f"{self.label}={self.against(float(values[i]))}")
+            reason = lambda i: f"{self.label}={self.against(float(values[i]))}"  # noqa: E731
+            return RuleResult(keep, reason, values)
 
-        def reason(index: int) -> str:
+        def reasons(index: int) -> str:
+            sides = zip(pairs.side_names, values[index], inside[index], strict=True)
             return " ".join(
-                f"{self.name}({side})={self.against(float(value))}"
-                for side, value, good in zip(SIDES, values[index], inside[index], strict=True)
+                f"{self.named(side)}={self.against(float(value))}"
+                for side, value, good in sides
                 if not good
             )
 
-        return RuleResult(np.all(inside, axis=1), reason)
+        return RuleResult(keep, reasons, values)
+
+
+def greatest(values: NDArray[Any], loss: int) -> float:
+    """Return the least bound that at most *loss* of n rows exceed with any of their values.
+
+    *values* have the shape ``(n,)`` or ``(n, sides)``, n above *loss*.
+    """
+    worst = values.reshape(len(values), -1).max(axis=1)
+    return float(np.partition(worst, len(worst) - 1 - loss)[len(worst) - 1 - loss])
+
+
+def _outwards(value: float, rounding: str) -> float:
+    """Return *value* with three digits, or all before the point, rounded up or down."""
+    if value.is_integer():
+        return value
+    places = max(0, 2 - math.floor(math.log10(abs(value))))
+    return float(Decimal(value).quantize(Decimal(1).scaleb(-places), rounding))
 
 
 class SideBounded(Bounded):
     """A rule that computes the value of each side from that side alone."""
+
+    sides_apart = True
 
     @abstractmethod
     def side_values(self, side: BatchSide) -> NDArray[Any]:
         """Return the value of each sentence, shape ``(n,)``."""
 
     def values(self, pairs: Pairs) -> NDArray[Any]:
-        """Return the values of both sides, shape ``(n, 2)``."""
+        """Return the values of the sides, shape ``(n, sides)``."""
         return np.stack([self.side_values(side) for side in pairs.sides], axis=1)
 
 
@@ -183,6 +257,7 @@ class SideFault(Rule):
     """A rule that looks for a fault in each sentence by itself."""
 
     cost = Cost.PAIRS
+    sides_apart = True
 
     @abstractmethod
     def fault(self, sentence: str) -> str | None:
@@ -207,24 +282,23 @@ class SideFault(Rule):
         faulty = np.stack([self.faulty(side) for side in pairs.sides], axis=1)
 
         def reason(index: int) -> str:
-            sides = zip(SIDES, pairs.sides, faulty[index], strict=True)
+            sides = zip(pairs.side_names, pairs.sides, faulty[index], strict=True)
             faults = {name: self.fault(side.sentences[index]) for name, side, bad in sides if bad}
             return " ".join(
-                f"{self.name}({name})" + (f"={fault}" if fault else "")
-                for name, fault in faults.items()
+                self.named(name) + (f"={fault}" if fault else "") for name, fault in faults.items()
             )
 
-        keep: Mask = np.logical_not(faulty.any(axis=1))
-        return RuleResult(keep, reason)
+        good = np.logical_not(faulty).astype(np.int64)
+        return RuleResult(self.accepts(good), reason, good)
 
 
-class PairFault(Rule):
-    """A rule that looks for a fault in each pair."""
+class RowFault(Rule):
+    """A rule that looks for a fault in each pair, or in each text of one side."""
 
     cost = Cost.PAIRS
 
     @abstractmethod
-    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+    def fault_at(self, pairs: Pairs, index: int) -> str | None:
         """Return the fault (``""``: the rule's name says it), or None for a good pair."""
 
     def suspects(self, pairs: Pairs) -> Mask:
@@ -234,18 +308,26 @@ class PairFault(Rule):
     def check(self, pairs: Pairs) -> RuleResult:
         """Look for the fault in every suspect."""
         found: dict[int, str] = {}
-        sources, targets = pairs.source.sentences, pairs.target.sentences
         for index in np.flatnonzero(self.suspects(pairs)).tolist():
             try:
-                fault = self.fault(sources[index], targets[index], pairs.languages)
+                fault = self.fault_at(pairs, index)
             except TimeoutError as error:
                 raise SlowRuleError(self.name, index) from error
             if fault is not None:
                 found[index] = self.name + (f"={fault}" if fault else "")
-        return _result(len(pairs), found)
+        keep = np.ones(len(pairs), dtype=bool)
+        keep[list(found)] = False
+        return RuleResult(keep, found.__getitem__, keep.astype(np.int64))
 
 
-def _result(count: int, reasons: dict[int, str]) -> RuleResult:
-    keep = np.ones(count, dtype=bool)
-    keep[list(reasons)] = False
-    return RuleResult(keep, reasons.__getitem__)
+class PairFault(RowFault):
+    """A rule that looks for a fault in the two sides of each pair."""
+
+    @abstractmethod
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        """Return the fault (``""``: the rule's name says it), or None for a good pair."""
+
+    def fault_at(self, pairs: Pairs, index: int) -> str | None:
+        """Return the fault of the pair at an index."""
+        source, target = (side.sentences[index] for side in pairs.sides)
+        return self.fault(source, target, pairs.languages)

@@ -77,6 +77,7 @@ class LengthRatio(Length):
     """
 
     name = "length-ratio"
+    sides_apart = False
     unit = "longer side / shorter side, 1 and up"
     origin = "Rossenbach et al. 2018; OpusFilter LengthRatioFilter; Bicleaner length_ratio"
 

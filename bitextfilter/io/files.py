@@ -363,3 +363,12 @@ def write_whole(path: str | Path, data: bytes) -> None:
     """Write *data* to the file *path*, whole or not at all. Raises OutputError."""
     with open_output(path) as stream:
         stream.write(data)
+
+
+def make_folder(path: str | Path) -> Path:
+    """Make a folder, and those above it, unless it is there. Raises OutputError."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be made: {error.strerror or error}") from error
+    return Path(path)

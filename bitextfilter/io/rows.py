@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
@@ -184,6 +184,11 @@ class RowParser:
         self._remedy = remedy
         self._blank = blank
 
+    @property
+    def columns(self) -> dict[int, str]:
+        """Indices of the chosen columns, negative from the end, with their names in messages."""
+        return {place: wanted.name for wanted, place in self._chosen}
+
     def row(self, number: int, raw: bytes) -> Row | BadRow:
         """Parse the line *raw*, with its ending, that stands at *number*."""
         line = without_ending(raw)
@@ -348,6 +353,23 @@ class RowReader:
             return self._bom
         added = "".join(f"\t{name}" for name in names).encode()
         return self._bom + self.header + added + (self.header_ending or b"\n")
+
+    def named_first_line(self, known: Mapping[int, str], names: Sequence[str]) -> bytes:
+        """Return the first line as ``first_line`` does, with a header even if the file has none.
+
+        That one has the columns of the first row: by index the *known* names, else ``column 3``.
+        """
+        line = self.first_line(names)
+        if not self.starts or self.header is not None:
+            return line
+        ahead = list(islice(self._lines, 1))
+        self._lines = chain(ahead, self._lines)
+        first = without_ending(ahead[0]) if ahead else b""
+        places = range(max([first.count(b"\t"), *known]) + 1)
+        named = {place % len(places): name for place, name in known.items()}
+        made = [named.get(place, f"column {place + 1}") for place in places]
+        ending = ahead[0][len(first) :] if ahead else b""
+        return line + "\t".join([*made, *names]).encode() + (ending or b"\n")
 
     def start_at(self, number: int) -> None:
         """Number the rows as a later part of a file, the first with *number*, before any is read.

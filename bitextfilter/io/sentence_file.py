@@ -10,7 +10,7 @@ from typing import overload
 
 import numpy as np
 
-from bitextfilter.arrays import Integers
+from bitextfilter.arrays import Indices, Integers
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import naming_input, open_output, write_whole
 from bitextfilter.io.spill import KeyTable
@@ -84,13 +84,17 @@ class SentenceFile(Sequence[str]):
         return self._bytes[start:stop].tobytes().decode().split("\n")[:-1]
 
 
-def write_distinct(path: Path, windows: Iterable[Sequence[str]]) -> SentenceFile:
+def write_distinct(
+    path: Path, windows: Iterable[Sequence[str]], firsts: list[Indices] | None = None
+) -> SentenceFile:
     """Write the distinct sentences of all windows, in order of appearance, to the file *path*.
 
-    Writes ``.starts`` and ``.copies`` beside it. Sentences are compared by digests of 128 bits.
-    Memory: some 50 to 100 bytes a distinct sentence. Raises OutputError.
+    Writes ``.starts`` and ``.copies`` beside it. To *firsts*, the numbers of the sentences that
+    are the first of their kind are appended, counted from 0 over all windows. Sentences are
+    compared by digests of 128 bits. Memory: some 50 to 100 bytes a distinct sentence. Raises
+    OutputError.
     """
-    table, count = KeyTable(_UNBOUNDED), 0
+    table, count, read = KeyTable(_UNBOUNDED), 0, 0
     sizes, copies = [np.zeros(1, np.int64)], np.zeros(1, np.int64)
     with open_output(path) as stream:
         for window in windows:
@@ -109,7 +113,11 @@ def write_distinct(path: Path, windows: Iterable[Sequence[str]]) -> SentenceFile
             count += len(added)
             if count > len(copies):
                 copies = np.pad(copies, (0, count))
-            copies[places] += np.bincount([known[s] for s in window], minlength=len(known))
+            occurrences = np.array([known[s] for s in window], np.int64)
+            copies[places] += np.bincount(occurrences, minlength=len(known))
+            if firsts is not None:
+                firsts.append(read + np.unique(occurrences, return_index=True)[1][new])
+            read += len(window)
     write_whole(_beside(path, _STARTS), np.cumsum(np.concatenate(sizes)).tobytes())
     write_whole(_beside(path, _COPIES), copies[:count].tobytes())
     return SentenceFile(path)

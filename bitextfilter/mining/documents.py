@@ -46,6 +46,7 @@ from bitextfilter.mining.monotonic import (
     cheapest_path,
     with_scores,
 )
+from bitextfilter.similarity.vectors import unit_rows
 
 PRIOR_CHARACTERS = 200
 """Characters added on either side to the linked sentences, for the ratio of lengths."""
@@ -95,14 +96,43 @@ def align_by_vectors(
         grouped_document(side, encode(group_texts(side, settings.largest)), settings.largest)
         for side, encode in zip((source, target), model.encoders, strict=True)
     )
-    links = align(VectorLinkCosts(first, second, settings, None, model.background))
-    ratio = _length_ratio(links, first.ends, second.ends)
-    costs = VectorLinkCosts(first, second, settings, ratio, model.background)
-    links = align(costs, links)
+    costs, links = _cheapest((first, second), settings, model.background)
     if model.scorer is not None:
         penalties = partial(_penalties, (source, target), model.scorer, settings.penalty)
         links = rescore_links(costs, links, penalties)
     return Alignment(links, costs.distance([link.span for link in links]))
+
+
+def align_by_given_vectors(
+    source: Sequence[str],
+    target: Sequence[str],
+    vectors: tuple[Vectors, Vectors],
+    settings: LinkSettings,
+) -> Alignment:
+    """Align by given vectors of the sentences of both sides, ``(n, dim)`` and ``(m, dim)``.
+
+    The vector of neighbouring sentences is the mean of theirs, each of length 1. The score of a
+    link is the cosine of both sides, -1 to 1.
+    """
+    first, second = (
+        Document(group_sums(unit_rows(rows), settings.largest), character_ends(side))
+        for side, rows in zip((source, target), vectors, strict=True)
+    )
+    costs, links = _cheapest((first, second), settings)
+    return Alignment(links, costs.distance([link.span for link in links]))
+
+
+def _cheapest(
+    sides: tuple[Document, Document],
+    settings: LinkSettings,
+    background: BackgroundVectors | None = None,
+) -> tuple[VectorLinkCosts, list[Link]]:
+    """Return the costs by vectors and lengths, and the cheapest links by them."""
+    first, second = sides
+    links = align(VectorLinkCosts(first, second, settings, None, background))
+    ratio = _length_ratio(links, first.ends, second.ends)
+    costs = VectorLinkCosts(first, second, settings, ratio, background)
+    return costs, align(costs, links)
 
 
 def align_by_words(

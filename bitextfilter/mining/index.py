@@ -226,7 +226,7 @@ class IndexDescription:
     """Model, vectors and neighbours of a saved index."""
 
     model: str
-    """Digest of the model that made the vectors."""
+    """Digest of the model that made the vectors, or :func:`given_maker`."""
     dim: int
     form: str
     """Number format of the vectors, one of ``io.vector_file.FORMS``."""
@@ -281,18 +281,33 @@ class SavedIndex:
         return whole.hexdigest()
 
     def check(self, model: str, neighbours: int) -> None:
-        """Raise SettingsError unless it is of this model, and has this number of neighbours."""
+        """Raise SettingsError unless it is of this model, and has this number of neighbours.
+
+        *model*: as in :class:`IndexDescription`.
+        """
         known = self.description
         if known.model != model:
             raise SettingsError(
-                f"{self.folder}: was made by the model {known.model}, not by {model};"
-                " take that model, or make the index again"
+                f"{self.folder}: was made by {_named(known.model)}, not by {_named(model)};"
+                " take these, or make the index again"
             )
         if known.neighbours < neighbours:
             raise SettingsError(
                 f"{self.folder}: keeps {known.neighbours} neighbours, not {neighbours};"
                 f" take -k {known.neighbours}, or make the index again"
             )
+
+
+_GIVEN = "given vectors of "
+
+
+def given_maker(dim: int) -> str:
+    """Return the maker of vectors of *dim* numbers that the user gives."""
+    return f"{_GIVEN}{dim} numbers"
+
+
+def _named(maker: str) -> str:
+    return maker if maker.startswith(_GIVEN) else f"the model {maker}"
 
 
 def highest_cosines(nearest: Scores, older: Scores | None, k: int) -> Scores:

@@ -26,6 +26,9 @@ NULL = 0.08
 TENSION = 4.0
 ITERATIONS = 5
 
+UNKNOWN = np.iinfo(np.int64).max
+"""Behind the keys of all word pairs."""
+
 _BLOCK = 1 << 20
 """Possible links computed at a time."""
 
@@ -39,6 +42,20 @@ class Alignments(NamedTuple):
     """At most one for each target word."""
     backward: set[tuple[int, int]]
     """At most one for each source word."""
+
+
+class WordTable(NamedTuple):
+    """Probabilities of words, learnt from sentence pairs.
+
+    The last word pair stands for all that are not in the table: it has the probability 0.
+    """
+
+    keys: NDArray[np.int64]
+    """The word pairs, ``source * size + target`` each, ascending, then UNKNOWN: ``(n,)``."""
+    tables: tuple[Floats, Floats]
+    """Of the source word given the target word, and the reverse: ``(n,)`` each."""
+    nulls: tuple[Floats, Floats]
+    """Of each source word given none, and of each target word: ``(size,)`` each."""
 
 
 class _Block(NamedTuple):
@@ -78,7 +95,8 @@ class _Direction:
         links, nulls = self.scores(block, pairs, side)
         places, words = (block.source, block.target)[side], block.words[side]
         total = np.bincount(places, links, len(words)) + nulls
-        self._counts += np.bincount(pairs, links / total[places], len(self._counts))
+        # np.bincount would make an array of all word pairs for each block.
+        np.add.at(self._counts, pairs.astype(np.intp), links / total[places])
         self._nulls += np.bincount(words, nulls / total, len(self._nulls))
 
     def update(self) -> None:
@@ -96,19 +114,35 @@ class WordAligner:
     50 bytes a distinct word pair.
     """
 
-    def __init__(self, source: Ragged, target: Ragged, size: int) -> None:
-        """Take sentences of word numbers below *size*, none of them empty."""
+    def __init__(
+        self, source: Ragged, target: Ragged, size: int, known: WordTable | None = None
+    ) -> None:
+        """Take sentences of word numbers below *size*, none of them empty.
+
+        With *known* probabilities, word pairs that are not among them have the probability 0.
+        """
         self._sides, self._size = (source, target), size
         self._bounds = self._cut()
-        self._keys = self._pairs_of_words()
-        self._pairs = [
-            np.searchsorted(self._keys, self._key(block)).astype(np.int32)
-            for block in self.blocks()
-        ]
+        self._keys = self._pairs_of_words() if known is None else known.keys
+        self._pairs = [self._places(block) for block in self.blocks()]
         self.directions = tuple(
             _Direction(given, size) for given in (self._keys % size, self._keys // size)
         )
         """Source words given target words, and target words given source words."""
+        if known is not None:
+            for side, way in enumerate(self.directions):
+                way.table, way.null = known.tables[side], known.nulls[side]
+
+    def learnt(self, least: float) -> WordTable:
+        """Return the probabilities, but for pairs with both below *least*.
+
+        They are rounded to the precision of float32.
+        """
+        one, other = self.directions
+        kept = np.maximum(one.table, other.table) >= least
+        keys = np.append(self._keys[kept], UNKNOWN)
+        tables = [np.append(_rounded(way.table[kept]), 0.0) for way in self.directions]
+        return WordTable(keys, (tables[0], tables[1]), (_rounded(one.null), _rounded(other.null)))
 
     def learn(self, iterations: int = ITERATIONS) -> None:
         """Run some iterations of expectation maximisation over all pairs."""
@@ -168,14 +202,25 @@ class WordAligner:
         source = block.words[0][block.source].astype(np.int64)
         return source * self._size + block.words[1][block.target]
 
+    def _places(self, block: _Block) -> NDArray[np.int32]:
+        """Return the place of each possible link's word pair among the known ones."""
+        keys = self._key(block)
+        order = np.argsort(keys)  # ascending keys are found ten times as fast in a large table
+        keys = keys[order]
+        found = np.searchsorted(self._keys, keys)
+        found[self._keys[found] != keys] = len(self._keys) - 1
+        places = np.empty(len(keys), np.int32)
+        places[order] = found
+        return places
+
     def _pairs_of_words(self) -> Places:
         """Return the distinct word pairs of all sentence pairs, sorted."""
         keys, waiting = np.zeros(0, np.int64), [np.zeros(0, np.int64)]
         for block in self.blocks():
-            waiting.append(np.unique(self._key(block)))
+            waiting.append(_distinct(self._key(block)))
             if sum(map(len, waiting)) > len(keys):
-                keys, waiting = np.unique(np.concatenate([keys, *waiting])), []
-        return np.unique(np.concatenate([keys, *waiting]))
+                keys, waiting = _distinct(np.concatenate([keys, *waiting])), []
+        return _distinct(np.concatenate([keys, *waiting]))
 
     def _cut(self) -> list[int]:
         """Return the bounds of blocks of about ``_BLOCK`` links; no pair is cut."""
@@ -184,12 +229,26 @@ class WordAligner:
         return [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(products)]
 
 
+def _distinct(keys: Places) -> Integers:
+    """Return the distinct keys, ascending; np.unique takes some ten times as long."""
+    ordered = np.sort(keys).astype(np.int64, copy=False)
+    new = np.ones(len(ordered), bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
+
+
+def _rounded(numbers: Floats) -> Floats:
+    return numbers.astype(np.float32).astype(np.float64)
+
+
 def _best(scores: tuple[Floats, Floats], places: Places) -> Places:
     """Return the places of the likeliest link of each word, if it is likelier than no link."""
     links, nulls = scores
-    order = np.lexsort((-links, places))
-    _, firsts = np.unique(places[order], return_index=True)
-    best = order[firsts]
+    most = np.zeros(len(nulls))
+    np.maximum.at(most, places, links)
+    best = np.flatnonzero(links == most[places])
+    _, firsts = np.unique(places[best], return_index=True)
+    best = best[firsts]
     kept: Places = np.sort(best[links[best] > nulls[places[best]]])
     return kept
 
@@ -203,12 +262,13 @@ Spans = tuple[tuple[int, int], tuple[int, int]]
 """A phrase pair: the first word, and the one behind the last, of either side."""
 
 
-def symmetrised(alignments: Alignments) -> Links:
+def symmetrised(alignments: Alignments, final: bool = True) -> Links:
     """Unite two alignments by grow-diag-final-and (Koehn et al. 2005).
 
     It starts with the links of both directions. Then it adds, again and again, links of either
     direction that are neighbours of a link (diagonally, too) and join a word without one; at last,
-    links of either direction that join two words without a link.
+    links of either direction that join two words without a link. Without *final*, which is
+    grow-diag, it leaves out these.
     """
     links = alignments.forward & alignments.backward
     union = alignments.forward | alignments.backward
@@ -221,7 +281,7 @@ def symmetrised(alignments: Alignments) -> Links:
             if new in union and (new[0] not in sources or new[1] not in targets):
                 waiting.append(new)
                 _add(new, links, sources, targets)
-    for new in chain(sorted(alignments.forward), sorted(alignments.backward)):
+    for new in chain(sorted(alignments.forward), sorted(alignments.backward)) if final else ():
         if new[0] not in sources and new[1] not in targets:
             _add(new, links, sources, targets)
     return links

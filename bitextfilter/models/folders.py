@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.errors import ModelError, NotFoundError, OutputError
+from bitextfilter.errors import ModelError, NotFoundError, OutputError, SettingsError
 from bitextfilter.io.digests import (
     DIGESTS,
     MISSING,
@@ -29,6 +29,7 @@ from bitextfilter.io.digests import (
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import naming_output
 from bitextfilter.io.json_text import parse_json
+from bitextfilter.models.foreign import INSIDE, LANGUAGES, foreign_config
 
 CONFIG = "config.json"
 """The file that makes a folder a model."""
@@ -165,15 +166,20 @@ def check_folder(folder: Path, pages: bool = False) -> None:
 def read_config(folder: Path) -> dict[str, Any]:
     """Read ``config.json`` of a model folder, after :func:`check_folder`.
 
+    That of a foreign encoder (``models/foreign.py``) is made of its files.
+
     Raises:
         NotFoundError: the folder or one of its files is missing.
         ModelError: a file is damaged, or of a newer format than this version reads.
     """
     path = folder / CONFIG
     try:
-        if not path.exists():
+        foreign = None if _is_ours(folder) else foreign_config(folder)
+        if foreign is None and not path.exists():
             raise FileNotFoundError
         check_folder(folder)
+        if foreign is not None:
+            return foreign
         config = parse_json(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(
@@ -192,17 +198,38 @@ def read_config(folder: Path) -> dict[str, Any]:
     return dict(config)
 
 
+def _is_ours(folder: Path) -> bool:
+    """Whether the configuration of a folder, if it has one, is of this package."""
+    try:
+        config = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and "format" in config
+
+
+def is_foreign(folder: Path) -> bool:
+    """Whether a folder is of another library as it is. Raises ModelError for damaged JSON."""
+    return not _is_ours(folder) and foreign_config(folder) is not None
+
+
 def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
     """Return the two languages of a model, or those at the end of its name; None if it has more.
 
     Raises the errors of :func:`find_model` and :func:`read_config`.
     """
-    folder = _folder_of(name_or_folder)
+    folder, named = _folder_of(name_or_folder), languages_in(name_or_folder)
     languages = read_config(folder).get("languages")
+    if languages == [] and is_foreign(folder):
+        if named is None:
+            raise SettingsError(
+                f"{folder} does not say which languages it is for: --languages en,de does, or"
+                f' {{"languages": ["en", "de"]}} in its {LANGUAGES}'
+            )
+        return named
     if not isinstance(languages, list) or len(languages) < 2:
         raise ModelError(f"{folder}: config.json does not name its languages")
     source, target, *others = languages
-    return languages_in(name_or_folder) or (None if others else (source, target))
+    return named or (None if others else (source, target))
 
 
 def pair_of_more(name_or_folder: str | Path) -> tuple[str, str] | None:
@@ -210,7 +237,7 @@ def pair_of_more(name_or_folder: str | Path) -> tuple[str, str] | None:
 
     Raises the errors of :func:`languages_of`.
     """
-    more = len(read_config(_folder_of(name_or_folder))["languages"]) > 2
+    more = len(read_config(_folder_of(name_or_folder))["languages"]) != 2
     return languages_in(name_or_folder) if more else None
 
 
@@ -219,6 +246,10 @@ def naming_pair(name_or_folder: str | Path, languages: tuple[str, str] | None = 
 
     *languages*: None for the model's first two. Raises the errors of :func:`languages_of`.
     """
+    if languages and languages_in(name_or_folder) is None:
+        known = read_config(_folder_of(name_or_folder))["languages"]
+        if len(known) != 2:
+            return f"{name_or_folder}:{','.join(languages)}"
     if languages_of(name_or_folder) is not None:
         return str(name_or_folder)
     first, second, *_ = read_config(_folder_of(name_or_folder))["languages"]
@@ -267,18 +298,33 @@ def file_sizes(folder: Path) -> dict[str, int]:
     return {name: path.stat().st_size for name, path in folder_files(folder).items()}
 
 
-def copy_model(folder: Path, draft: Path, without: str = "") -> None:
+def copy_model(
+    folder: Path, draft: Path, without: str = "", languages: tuple[str, str] | None = None
+) -> None:
     """Copy a model folder, but for its digests and the file *without*, into a draft.
 
-    Raises NotFoundError and ModelError as :func:`check_folder`.
+    A foreign one gets a folder of its own there, and these *languages*, if it names none. Raises
+    NotFoundError and ModelError as :func:`check_folder`; SettingsError for a foreign one without
+    *languages*.
     """
     check_folder(folder)
+    if is_foreign(folder):
+        if languages is None:
+            raise SettingsError(
+                f"{folder}: is of another library; bitext-train-classifier -o makes a model with it"
+            )
+        config = read_config(folder)
+        config["languages"] = config["languages"] or list(languages)
+        write_config(draft, config)
+        draft = draft / INSIDE
     left_out = shutil.ignore_patterns(DIGESTS, without)
     shutil.copytree(folder, draft, dirs_exist_ok=True, ignore=left_out)
 
 
 def check_replaceable(path: Path) -> None:
-    """Raise OutputError unless *path* is missing, a model folder or an empty folder."""
+    """Raise OutputError unless *path* is missing, a model folder of ours or an empty folder."""
+    if path.is_dir() and is_foreign(path):
+        raise OutputError(f"{path}: is a model of another library; name another folder")
     if path.exists() and not (path / CONFIG).is_file() and (path.is_file() or any(path.iterdir())):
         raise OutputError(f"{path}: exists and is not a model folder; name another")
 

@@ -13,6 +13,7 @@ from torch import nn
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.checkpoint import load_parameters, save_tensors
 from bitextfilter.models.folders import MAKERS, kind_of, read_config, write_config
+from bitextfilter.models.foreign import files_of
 
 
 class TextProcessing(Protocol):
@@ -128,6 +129,8 @@ class Registry(Generic[NetworkType, Processor]):
             wanted = f"{folder}: no {self._part.replace('_', ' ')}; {MAKERS[self._part]} makes one"
             other = kind_of(config)
             raise ModelError(wanted + (f" (this is of {MAKERS[other]})" if other else ""))
+        if files_of(folder, config) is not None:
+            raise ModelError(f"{folder}: its encoder is of another library, which this cannot take")
         try:
             values = dict(config[self._part])
             name = values.pop("architecture")

@@ -81,7 +81,8 @@ class Table:
 class Chart:
     """A chart: file *name*, title, description, axes, marks and numbers.
 
-    ``cut`` is the axis that shows a threshold of the score: ``x``, ``y`` or none.
+    ``cut`` is the axis that shows a threshold of the score: ``x``, ``y`` or none; ``corpus`` the
+    place of the corpus that it is about.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Chart:
     marks: tuple[Curve | Boxes | Segments, ...]
     table: Table
     cut: str = ""
+    corpus: int = 0
 
     @property
     def legend(self) -> list[Curve | Boxes | Segments]:

@@ -34,6 +34,8 @@ from bitextfilter.reports.survey import (
     quantiles,
 )
 
+MOST_DRAWN = 40
+"""The most labels in a figure."""
 BINS = 50
 """The bars of a score's histogram."""
 _CELLS = 40
@@ -64,13 +66,21 @@ def _bars(edges: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.f
     return _corners(edges[:-1][filled], 0, edges[1:][filled], counts[filled])
 
 
-def sorted_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart:
+def _ends(ordered: NDArray[np.float32], span: tuple[float, float] | None) -> tuple[float, float]:
+    """Return the ends of a score's axis: *span*, or else its lowest and highest value."""
+    return span or (float(ordered[0]), float(ordered[-1]))
+
+
+def sorted_chart(
+    name: str, ordered: NDArray[np.float32], file: str, span: tuple[float, float] | None = None
+) -> Chart:
     """Make the chart of a score over the sorted corpus: Kim et al. 2019, figure 3.
 
     Args:
         name: the score's.
         ordered: all scores from the lowest to the highest (n,), n > 0.
         file: the figure's name.
+        span: the ends of the score's axis; None for the lowest and the highest score.
     """
     portions = np.linspace(0, 1, 401)
     values = quantiles(ordered, portions).astype(np.float64)
@@ -85,16 +95,22 @@ def sorted_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart:
         f"{name} over the sorted corpus",
         text,
         axis("portion of the rows, worst first", 0, 1, portion=True),
-        axis(name, float(ordered[0]), float(ordered[-1])),
+        axis(name, *_ends(ordered, span)),
         (Curve(portions, values),),
         Table(("portion", name), rows),
         cut="y",
     )
 
 
-def histogram_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart:
-    """Make the histogram of a score."""
-    across = axis(name, float(ordered[0]), float(ordered[-1]))
+def histogram_chart(
+    name: str,
+    ordered: NDArray[np.float32],
+    file: str,
+    span: tuple[float, float] | None = None,
+    cut: float | None = None,
+) -> Chart:
+    """Make the histogram of a score, as ``sorted_chart``; a recommended *cut* is a line."""
+    across = axis(name, *_ends(ordered, span))
     edges = np.linspace(across.low, across.high, BINS + 1)
     counts = counted(ordered, edges)
     peak = int(counts.argmax())
@@ -105,22 +121,34 @@ def histogram_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart
     coarse = counts.reshape(10, -1).sum(axis=1)
     spans = zip(edges[:-1:5], edges[5::5], coarse, strict=True)
     rows = tuple((f"{low:.4g} to {high:.4g}", number(count)) for low, high, count in spans)
+    up = axis("rows", 0, 1.05 * float(counts.max()))
+    marks: tuple[Boxes | Segments, ...] = (Boxes(_bars(edges, counts)),)
+    if cut is not None:
+        line = np.array([[cut, 0, cut, up.high]])
+        marks += (Segments(line, SECOND, f"recommended cut: {short_score(cut)}"),)
     return Chart(
         file,
         f"Histogram of {name}",
         text,
         across,
-        axis("rows", 0, 1.05 * float(counts.max())),
-        (Boxes(_bars(edges, counts)),),
+        up,
+        marks,
         Table((name, "rows"), rows),
         cut="x",
     )
 
 
-def spread_chart(name: str, spreads: Sequence[Spread], file: str) -> Chart:
-    """Make the box plot of a score by label: 5 to 95 %, the middle half, the median."""
-    levels = np.array([spread.levels for spread in spreads])
-    rows = np.arange(len(spreads), dtype=np.float64)
+def spread_chart(
+    name: str, spreads: Sequence[Spread], file: str, span: tuple[float, float] | None = None
+) -> Chart:
+    """Make the box plot of a score by label: 5 to 95 %, the middle half, the median.
+
+    Of more than 40 labels, those with the most rows are drawn. The table has all.
+    """
+    drawn = set(sorted(spreads, key=lambda spread: -spread.rows)[:MOST_DRAWN])
+    shown = [spread for spread in spreads if spread in drawn]
+    levels = np.array([spread.levels for spread in shown])
+    rows = np.arange(len(shown), dtype=np.float64)
     whiskers = _corners(levels[:, 0], rows + 0.5, levels[:, 4], rows + 0.5)
     halves = _corners(levels[:, 1], rows + 0.25, levels[:, 3], rows + 0.75)
     medians = _corners(levels[:, 2], rows + 0.15, levels[:, 2], rows + 0.85)
@@ -132,12 +160,14 @@ def spread_chart(name: str, spreads: Sequence[Spread], file: str) -> Chart:
         f"{best.label} has the highest median {name}, {short_score(best.levels[2])}, "
         f"{worst.label} the lowest, {short_score(worst.levels[2])}."
     )
+    if len(shown) < len(spreads):
+        text += f" The {len(shown)} labels with the most rows are drawn, of {len(spreads)}."
     return Chart(
         file,
         f"{name} by label",
         text,
-        axis(name, float(levels.min()), float(levels.max())),
-        names_axis([spread.label for spread in spreads]),
+        axis(name, *(span or (float(levels.min()), float(levels.max())))),
+        names_axis([spread.label for spread in shown]),
         (
             Segments(whiskers, name="5 to 95%"),
             Boxes(halves, PALE, name="middle half"),
@@ -202,10 +232,18 @@ def reasons_chart(found: ReasonCounts, rows: int) -> Chart:
     )
 
 
-def length_charts(survey: Survey) -> list[Chart]:
-    """Make the charts of lengths, of their ratio, and of both sides together; n > 0 rows."""
+def longest(survey: Survey) -> int:
+    """Return the length that 99.5 % of the rows' sides have at most; n > 0 rows."""
     place = int(SHOWN * (len(survey) - 1))
-    most = max(1, *(int(np.partition(survey.lengths(side), place)[place]) for side in (0, 1)))
+    return max(1, *(int(np.partition(survey.lengths(side), place)[place]) for side in (0, 1)))
+
+
+def length_charts(survey: Survey, most: int | None = None) -> list[Chart]:
+    """Make the charts of lengths, of their ratio, and of both sides together; n > 0 rows.
+
+    The axes of lengths end at *most*; None for the ``longest``.
+    """
+    most = most or longest(survey)
     width = int(np.ceil(most / _CELLS))
     return [
         _lengths_chart(survey, width, most),

@@ -13,36 +13,26 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from numpy.typing import NDArray
 
 from bitextfilter import __version__
 from bitextfilter.reports.charts import Chart, Frame, fitted, short, xml_text
 from bitextfilter.reports.figures import (
     drops_chart,
-    histogram_chart,
     length_charts,
+    longest,
     number,
     reasons_chart,
     short_score,
-    sorted_chart,
-    spread_chart,
 )
+from bitextfilter.reports.score_view import Corpus, ScoreView, side_by_side
 from bitextfilter.reports.survey import (
     Fields,
     FilterRun,
     Sample,
-    Spread,
     Survey,
-    at_tenths,
-    cuts_of,
     fields_of,
-    near_thresholds,
-    ordered_by,
     reasons_of,
-    spreads_of,
-    thresholds_of,
 )
 
 _Fact = tuple[str, int, str | None]
@@ -57,115 +47,58 @@ class SideLanguages(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScoreView:
-    """The view of one score, at *place* in a survey of n > 0 rows with *samples*."""
-
-    survey: Survey
-    place: int
-    samples: Sequence[Sample]
-
-    @property
-    def name(self) -> str:
-        """The name of the score."""
-        return self.survey.names[self.place]
-
-    @property
-    def id(self) -> str:
-        """The prefix of its elements' ids and its files' names."""
-        return f"score-{self.place + 1}"
-
-    @cached_property
-    def _ordered(self) -> NDArray[np.float32]:
-        return np.sort(self.survey.scores(self.place))
-
-    @cached_property
-    def _sampled(self) -> NDArray[np.float32]:
-        values = [sample.scores[self.place] for sample in self.samples]
-        return np.array(values, dtype=np.float32)
-
-    @cached_property
-    def _spreads(self) -> list[Spread]:
-        return spreads_of(self.survey, self.place) if self.survey.labelled else []
-
-    @cached_property
-    def charts(self) -> list[Chart]:
-        """The charts of this score."""
-        made = [
-            sorted_chart(self.name, self._ordered, f"{self.id}-sorted"),
-            histogram_chart(self.name, self._ordered, f"{self.id}-histogram"),
-        ]
-        if self.survey.labelled:
-            made.append(spread_chart(self.name, self._spreads, f"{self.id}-labels"))
-        return made
-
-    @property
-    def lead(self) -> str:
-        """Range, median and mean in words."""
-        last = len(self._ordered) - 1
-        low, middle, high = (short_score(self._ordered[i]) for i in (0, last // 2, last))
-        mean = float(self._ordered.mean(dtype=np.float64))
-        return f"From {low} to {high}; the median is {middle}, the mean {mean:.4g}."
-
-    def tenths(self, each: int) -> list[list[Sample]]:
-        """Return *each* samples at each tenth of the corpus sorted by this score."""
-        groups = at_tenths(ordered_by(self._sampled), each)
-        return [[self.samples[place] for place in places] for places in groups]
-
-    def data(self) -> dict[str, Any]:
-        """Return the data of the script; ``samples`` are places in the survey's samples."""
-        thresholds = thresholds_of(self._ordered)
-        cuts = cuts_of(self.survey, self.place, thresholds)
-        order = ordered_by(self._sampled)
-        return {
-            "name": self.name,
-            "thresholds": [float(short_score(value)) for value in thresholds],
-            "kept": [counts.tolist() for counts in (cuts.rows, cuts.source, cuts.target)],
-            "labels": [
-                [spread.label, cuts.labels[:, spread.place].tolist()] for spread in self._spreads
-            ],
-            "samples": near_thresholds(order, self._sampled[order], thresholds),
-        }
-
-
-@dataclass(frozen=True)
 class Report:
     """A report on scored rows, on the rules of a filter run, and on other runs.
 
-    ``each`` is the number of pairs shown at each tenth; ``left_out`` the number of rows left out,
-    by reason; ``reasons`` asks for the figure of those against pairs; ``runs`` are manifests with
-    their names.
+    ``corpora`` are one, or two side by side; pairs are shown of the first alone, ``each`` of them
+    at each tenth. ``reasons`` asks for the figure of those against pairs; ``recommended`` has cuts
+    by the names of scores; ``runs`` are manifests with their names.
     """
 
-    survey: Survey
+    corpora: Sequence[Corpus]
     title: str
     languages: SideLanguages = field(default_factory=SideLanguages)
     each: int = 10
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    recommended: Mapping[str, float] = field(default_factory=dict)
     reasons: bool = False
     filter_run: FilterRun | None = None
     runs: Sequence[tuple[str, dict[str, Any]]] = ()
+
+    @property
+    def survey(self) -> Survey:
+        """The survey of the first corpus."""
+        return self.corpora[0].survey
 
     @cached_property
     def _samples(self) -> list[Sample]:
         return self.survey.samples()
 
+    @property
+    def _empty(self) -> list[str]:
+        """The names of the corpora without rows."""
+        return [corpus.name for corpus in self.corpora if not len(corpus.survey)]
+
     @cached_property
     def scores(self) -> list[ScoreView]:
-        """A view of each score; none without rows."""
-        count = len(self.survey.names) if len(self.survey) else 0
-        return [ScoreView(self.survey, place, self._samples) for place in range(count)]
+        """A view of each score; none where a corpus has no rows."""
+        names = () if self._empty else self.survey.names
+        return [
+            ScoreView(self.corpora, place, self._samples, self.recommended.get(name))
+            for place, name in enumerate(names)
+        ]
 
     @cached_property
     def length_charts(self) -> list[Chart]:
-        """The charts of lengths; none without rows."""
-        return length_charts(self.survey) if len(self.survey) else []
+        """The charts of lengths; none where a corpus has no rows."""
+        if self._empty:
+            return []
+        most = max(longest(corpus.survey) for corpus in self.corpora)
+        return side_by_side(self.corpora, lambda corpus: length_charts(corpus.survey, most))
 
     @cached_property
     def reason_charts(self) -> list[Chart]:
-        """The chart of the reasons against pairs, if there are any."""
-        found = self.survey.reasons
-        asked = self.reasons and found.any
-        return [reasons_chart(found, len(self.survey))] if asked else []
+        """The charts of the reasons against pairs, if there are any."""
+        return side_by_side(self.corpora if self.reasons else (), _reason_charts)
 
     @cached_property
     def drop_charts(self) -> list[Chart]:
@@ -205,20 +138,12 @@ class Report:
     @property
     def lead(self) -> str:
         """The source of the pairs shown, in words."""
-        rows, shown = len(self.survey), len(self._samples)
-        if not rows:
-            return "There are no scored rows."
+        rows, shown, several = len(self.survey), len(self._samples), len(self.corpora) > 1
+        if self._empty:
+            return f"There are no scored rows{f' in {self._empty[0]}' * several}."
         origin = "all rows" if shown == rows else f"a random sample of {number(shown)} rows"
+        origin += f" of {self.corpora[0].name}" * several
         return f"The pairs shown are taken from {origin}."
-
-    @property
-    def facts(self) -> list[_Fact]:
-        """The counts at the top of the page."""
-        survey = self.survey
-        source, target = (int(survey.lengths(side).sum(dtype="int64")) for side in (0, 1))
-        left = ((f"rows {reason}", count) for reason, count in self.left_out.items() if count)
-        sums = (f"source {survey.unit}", source), (f"target {survey.unit}", target)
-        return [(name, count, None) for name, count in (("rows", len(survey)), *sums, *left)]
 
     @property
     def outcome(self) -> list[_Fact]:
@@ -248,7 +173,14 @@ class Report:
             [s.number, s.source, s.target, s.label, list(s.scores), list(reasons_of(s.reasons))]
             for s in (self._samples[place] for place in shown)
         ]
-        return {"unit": self.survey.unit, "scores": found, "samples": samples}
+        names = [corpus.name for corpus in self.corpora]
+        unit = self.survey.unit
+        return {"unit": unit, "corpora": names, "scores": found, "samples": samples}
+
+
+def _reason_charts(corpus: Corpus) -> list[Chart]:
+    found = corpus.survey.reasons
+    return [reasons_chart(found, len(corpus.survey))] if found.any else []
 
 
 @cache

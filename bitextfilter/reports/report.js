@@ -11,6 +11,9 @@
   });
   const part = (count, total) => parts.format(total ? count / total : 0);
 
+  const several = data.corpora.length > 1;
+  const of = (corpus) => several ? " of " + data.corpora[corpus] : "";
+
   function element(name, text) {
     const made = document.createElement(name);
     made.textContent = text;
@@ -68,25 +71,54 @@
     cut.removeAttribute("display");
   }
 
+  // Copies a text, or selects the element that shows it.
+  async function copy(text, shown) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      getSelection().selectAllChildren(shown);
+      if (!document.execCommand("copy")) return "The line is selected: copy it by keyboard.";
+    }
+    return "Copied.";
+  }
+
   class Panel {
     constructor(section) {
       this.place = Number(section.dataset.score);
       this.score = data.scores[this.place];
+      this.main = this.score.corpora[0];
       this.section = section;
       this.slider = section.querySelector("input[type=range]");
       this.field = section.querySelector("input[type=number]");
       this.status = section.querySelector("[role=status]");
       this.cuts = section.querySelectorAll(".cut");
-      this.totals = this.score.kept.map((kept) => kept[0]);
+      this.yields = section.querySelectorAll(".yield");
+      this.commands = section.querySelectorAll(".command code");
+      this.totals = this.score.corpora.map((corpus) => corpus.kept.map((kept) => kept[0]));
       this.slider.max = this.score.thresholds.length - 1;
-      this.slider.addEventListener("input", () => this.show(Number(this.slider.value)));
-      this.field.addEventListener("change", () => this.ask());
-      for (const button of section.querySelectorAll("button[data-part]")) {
-        button.addEventListener("click", () => this.keep(Number(button.dataset.part) / 100));
-      }
-      this.keep(0.5);
+      this.listen();
+      if (this.score.recommended === null) this.keep(0.5); else this.recommend();
       for (const part of section.querySelectorAll(".card[hidden], .around")) part.hidden = false;
       this.talks = true;
+    }
+
+    listen() {
+      this.slider.addEventListener("input", () => this.show(Number(this.slider.value)));
+      this.field.addEventListener("change", () => this.ask());
+      for (const button of this.section.querySelectorAll("button[data-part]")) {
+        button.addEventListener("click", () => this.keep(Number(button.dataset.part) / 100));
+      }
+      const best = this.section.querySelector("button.recommended");
+      if (best) best.addEventListener("click", () => this.recommend());
+      for (const code of this.commands) {
+        code.nextElementSibling.addEventListener("click", async () => {
+          this.tell(await copy(code.textContent, code));
+        });
+      }
+    }
+
+    recommend() {
+      this.show(nearest(this.score.thresholds, this.score.recommended));
     }
 
     ask() {
@@ -96,44 +128,52 @@
       this.show(place);
     }
 
-    // The threshold that keeps about this portion of the target.
+    // The threshold that keeps about this portion of the target, of the first corpus.
     keep(portion) {
-      const rest = this.score.kept[2].map((kept) => this.totals[2] - kept);
-      this.show(nearest(rest, (1 - portion) * this.totals[2]));
+      const total = this.totals[0][2];
+      const rest = this.main.kept[2].map((kept) => total - kept);
+      this.show(nearest(rest, (1 - portion) * total));
     }
 
     show(place) {
       const threshold = this.score.thresholds[place];
-      const kept = this.score.kept.map((all) => all[place]);
+      const kept = this.score.corpora.map((corpus) => corpus.kept.map((all) => all[place]));
+      const parts = kept.map((own, i) => own.map((count, k) => part(count, this.totals[i][k])));
       this.slider.value = place;
       this.field.value = threshold;
-      this.section.querySelectorAll(".yield dd").forEach((cell, i) => {
-        cell.firstElementChild.textContent = counts.format(kept[i]);
-        cell.lastElementChild.textContent = part(kept[i], this.totals[i]);
+      this.yields.forEach((list, i) => list.querySelectorAll("dd").forEach((cell, k) => {
+        cell.firstElementChild.textContent = counts.format(kept[i][k]);
+        cell.lastElementChild.textContent = parts[i][k];
+      }));
+      this.commands.forEach((code, i) => {
+        code.textContent = `${this.score.corpora[i].command} ${threshold}`;
       });
-      const text = `${threshold} keeps ${part(kept[0], this.totals[0])} of the rows`;
-      this.slider.setAttribute("aria-valuetext", text);
-      for (const cut of this.cuts) moveCut(cut, threshold, 1 - kept[0] / this.totals[0]);
+      const shares = parts.map((own, i) => `${own[0]} of the rows${of(i)}`);
+      this.slider.setAttribute("aria-valuetext", `${threshold} keeps ${shares.join(" and ")}`);
+      for (const cut of this.cuts) {
+        const corpus = Number(cut.dataset.corpus);
+        moveCut(cut, threshold, 1 - kept[corpus][0] / this.totals[corpus][0]);
+      }
       this.showLabels(place);
       this.showPairs(threshold);
-      this.tell(`A threshold of ${threshold} keeps ${counts.format(kept[0])} rows, ` +
-        `${part(kept[0], this.totals[0])}, and ${part(kept[2], this.totals[2])} ` +
-        `of the target ${data.unit}.`);
+      const told = parts.map((own, i) => `${counts.format(kept[i][0])} rows, ${own[0]}, ` +
+        `and ${own[2]} of the target ${data.unit}${of(i)}`);
+      this.tell(`A threshold of ${threshold} keeps ${told.join("; ")}.`);
     }
 
     showLabels(place) {
-      const body = this.section.querySelector(".labels tbody");
-      if (!body) return;
-      const rows = this.score.labels.map(([label, counted]) => {
-        const row = document.createElement("tr");
-        const all = counted[0], kept = counted[place];
-        const head = element("th", label);
-        head.scope = "row";
-        row.append(head, element("td", counts.format(all)), element("td", counts.format(kept)),
-          element("td", part(kept, all)));
-        return row;
-      });
-      body.replaceChildren(...rows);
+      for (const card of this.section.querySelectorAll(".labels")) {
+        const rows = this.score.corpora[card.dataset.corpus].labels.map(([label, counted]) => {
+          const row = document.createElement("tr");
+          const all = counted[0], kept = counted[place];
+          const head = element("th", label);
+          head.scope = "row";
+          row.append(head, element("td", counts.format(all)), element("td", counts.format(kept)),
+            element("td", part(kept, all)));
+          return row;
+        });
+        card.querySelector("tbody").replaceChildren(...rows);
+      }
     }
 
     showPairs(threshold) {

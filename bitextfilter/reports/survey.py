@@ -122,7 +122,7 @@ def near_thresholds(
 
 
 SAMPLE_SIZE = 20_000
-MOST_LABELS = 40
+MOST_LABELS = 255
 OTHER_LABELS = "(other labels)"
 NO_LABEL = "(none)"
 
@@ -191,7 +191,7 @@ class Survey:
     """Scores, lengths and labels of all rows, and a random sample of whole rows.
 
     ``names`` are those of the scores, ``unit`` that of the lengths; ``labels`` are the distinct
-    labels as they came: those after the first 40 are one, ``(other labels)``. ``reasons`` are
+    labels as they came: those after the first 255 are one, ``(other labels)``. ``reasons`` are
     counted.
     """
 

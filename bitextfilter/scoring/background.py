@@ -157,21 +157,36 @@ class InputBackground:
     Memory: about 100 bytes a distinct sentence. Disk: ``4 * dim`` bytes.
     """
 
-    def __init__(self, encode: Encode, dim: int, files: tuple[Scratch, Scratch]) -> None:
-        """Write the vectors ``(n, dim)`` of source and target to these two (empty) files."""
+    def __init__(self, encode: Encode | None, dim: int, files: tuple[Scratch, Scratch]) -> None:
+        """Write the vectors ``(n, dim)`` of source and target to these two (empty) files.
+
+        *encode*: None where all vectors are given.
+        """
         self._encode, self._dim, self._files = encode, dim, files
         self._seen: tuple[set[bytes], set[bytes]] = (set(), set())
 
     def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         """Add the sentences of a window; the sides may differ in number."""
+        assert self._encode is not None, "vectors are given"
         for side, sentences in enumerate((sources, targets)):
-            fresh = []
-            for text in sentences:
-                key = hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
-                if key not in self._seen[side]:
-                    self._seen[side].add(key)
-                    fresh.append(text)
+            fresh = [sentences[place] for place in self._fresh(sentences, side)]
             self._files[side].write(unit_rows(self._encode(fresh, side)).tobytes())
+
+    def add_given(self, sides: Sequence[Sequence[str]], vectors: Sequence[Vectors]) -> None:
+        """Add the sentences of a window and their vectors, ``(n, dim)`` of each side."""
+        for side, (sentences, rows) in enumerate(zip(sides, vectors, strict=True)):
+            fresh = rows[self._fresh(sentences, side)]
+            self._files[side].write(unit_rows(fresh).tobytes())
+
+    def _fresh(self, sentences: Sequence[str], side: int) -> list[int]:
+        """Return the places of sentences that were not seen before."""
+        found, seen = [], self._seen[side]
+        for place, text in enumerate(sentences):
+            key = hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
+            if key not in seen:
+                seen.add(key)
+                found.append(place)
+        return found
 
     def sample(self, k: int = NEIGHBOURS) -> BackgroundSample:
         """Return the background sample of all added sentences; its vectors stay on disk."""

@@ -22,7 +22,8 @@ from bitextfilter.arrays import Scores
 from bitextfilter.errors import ModelError
 from bitextfilter.io.cache import KEY_BYTES, Cache
 from bitextfilter.models.device import arithmetic, resolve_device
-from bitextfilter.models.folders import full_model_digest
+from bitextfilter.models.folders import full_model_digest, read_config
+from bitextfilter.models.foreign import files_of
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import check_measures, distinct
 
@@ -45,6 +46,10 @@ PACKAGES = (
     "torch",
 )
 """Packages that read sentences, or compute."""
+
+
+FOREIGN_PACKAGES = ("onnxruntime", "sentence-transformers", "tokenizers", "transformers")
+"""Packages of encoders of other libraries."""
 
 
 class CachedScores:
@@ -72,7 +77,7 @@ class CachedScores:
         InputError and OutputError of the cache.
         """
         pairs, rows = distinct(list(zip(sources, targets, strict=True)))
-        keys = {name: _keys(digest, pairs) for name, digest in digests.items()}
+        keys = {name: pair_keys(digest, pairs) for name, digest in digests.items()}
         scores, missing = {}, {}
         for name in digests:
             scores[name], found = self._cache.get(keys[name])
@@ -90,8 +95,11 @@ class CachedScores:
         return {name: values[rows] for name, values in scores.items()}
 
 
-def _keys(digest: bytes, pairs: Sequence[tuple[str, str]]) -> list[bytes]:
-    """Return the key of each pair: BLAKE2b of both sides, with the length of the first."""
+def pair_keys(digest: bytes, pairs: Sequence[tuple[str, str]]) -> list[bytes]:
+    """Return the key of each pair: BLAKE2b of both sides, with the length of the first.
+
+    *digest*: of everything else that the scores depend on.
+    """
     sides = ((source.encode(*_UTF8), target.encode(*_UTF8)) for source, target in pairs)
     texts = (b"%d:%b%b" % (len(source), source, target) for source, target in sides)
     return [hashlib.blake2b(text, digest_size=KEY_BYTES, key=digest).digest() for text in texts]
@@ -113,6 +121,8 @@ def vector_digest(model: Model, measure: str, background: BackgroundSample | Non
     parts += [f"@{width}"] if width else []
     if len(model.processor.known) > 2:
         parts += model.languages
+    if files_of(model.folder, read_config(model.folder)) is not None:
+        parts += [[name, _version(name)] for name in FOREIGN_PACKAGES]
     if background is not None and MEASURES[measure].needs == "neighbours":
         parts.append(background.digest())
     return _digest(parts)

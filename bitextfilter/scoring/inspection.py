@@ -62,7 +62,7 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
         "second": _second(folder, config),
         "dimension": dimension,
         "segmentation": config["segmentation"],
-        "vocabulary": sizes["pieces"],
+        "vocabulary": sizes["pieces"] if config["segmentation"] != "foreign" else None,
         "trigrams": sizes.get("trigrams"),
         "megabytes": round(sum(files.values()) / 1e6, 1),
         "classifier": classifier,
@@ -154,7 +154,8 @@ def _scores(folder: Path) -> Iterator[tuple[str, float]]:
     """Score a pair by every measure."""
     from bitextfilter.scoring.model import load
 
-    model = load(naming_pair(folder))
+    named = naming_pair(folder) if read_config(folder)["languages"] else f"{folder}:aa,bb"
+    model = load(named)
     for language in model.processor.known:
         yield f"vector of {language}", float(model.encode([_SENTENCE], language).sum())
     measures = possible_measures(model.classifier is not None, model.background is not None)

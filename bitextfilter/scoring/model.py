@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.encoders.base import SentenceEncoder
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
@@ -133,6 +133,27 @@ def _score_part(
     """Encode pairs, each distinct sentence once, and score them by each measure, ``(n, m)``."""
     (source, i), (target, j) = (distinct([pair[side] for pair in pairs]) for side in (0, 1))
     a, b = (model.encode_side(side, number) for number, side in enumerate((source, target)))
+    found = vector_measures((a, b), (i, j), measures, background, model.threads)
+    if "mlp" in measures:
+        score = model.pair_scorer((a, source), (b, target))
+        assert score is not None, "check_measures comes first"
+        found["mlp"] = score(i, j)
+    return np.stack([found[name] for name in measures], axis=1)
+
+
+def vector_measures(
+    sides: tuple[Vectors, Vectors],
+    pairs: tuple[Indices, Indices],
+    measures: Sequence[str],
+    background: BackgroundSample | None,
+    threads: int = 1,
+) -> dict[str, Scores]:
+    """Score pairs of vectors, given by their places on both sides, by those that need no more.
+
+    Returns the scores ``(n,)`` of at least the named *measures*, but for ``mlp``. Margins need a
+    *background*.
+    """
+    (a, b), (i, j) = sides, pairs
     margins = [name for name in measures if name in MARGINS]
     found: dict[str, Scores] = {}
     if margins or "cosine" in measures:
@@ -141,14 +162,10 @@ def _score_part(
         found["euclidean"] = euclidean_pairs(a[i], b[j])
     if margins:
         assert background is not None, "check_measures comes first"
-        means = background.source_means(a, model.threads), background.target_means(b, model.threads)
+        means = background.source_means(a, threads), background.target_means(b, threads)
         for name in margins:
             found[name] = MARGINS[name](found["cosine"], means[0][i], means[1][j])
-    if "mlp" in measures:
-        score = model.pair_scorer((a, source), (b, target))
-        assert score is not None, "check_measures comes first"
-        found["mlp"] = score(i, j)
-    return np.stack([found[name] for name in measures], axis=1)
+    return found
 
 
 @dataclass(frozen=True)
@@ -198,7 +215,7 @@ class Model:
         if self.classifier is None:
             return None
         cut = self.processor.cut
-        return self.classifier.scorer_factory(self.encode_side, self.threads, cut)
+        return self.classifier.scorer_factory(self.encode_side, self.threads, cut, self.languages)
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         """Return the classifier's scorer of pairs of these sides; None without a classifier.

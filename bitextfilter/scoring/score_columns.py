@@ -9,17 +9,21 @@ is one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bitextfilter.arrays import Scores
+from bitextfilter.arrays import Indices, Scores
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.given_vectors import GivenVectors
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.scoring.background import BackgroundSample
-from bitextfilter.scoring.measures import TRANSLATION_MEASURES
-from bitextfilter.scoring.model import check_measures, score_pairs
+from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
+from bitextfilter.scoring.model import check_measures, score_pairs, vector_measures
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.cached_scores import CachedScores
@@ -102,7 +106,7 @@ class ScoreColumns:
         counts: Counter[str],
         cached: CachedScores | None = None,
     ) -> None:
-        """Each measure is a name of one of the groups.
+        """Each measure is a name of one of the groups, or known to the caller.
 
         With translators, ``counts["overlong"]`` counts the truncated pairs.
         """
@@ -118,14 +122,23 @@ class ScoreColumns:
     def _digests(self) -> dict[str, bytes]:
         return {name: group.digest(name) for group in self._groups for name in group.names}
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> Scores:
-        """Score ``n`` pairs by ``m`` measures: float32 ``(n, m)``."""
+    def score(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        known: Mapping[str, Scores] = MappingProxyType({}),
+    ) -> Scores:
+        """Score ``n`` pairs by ``m`` measures: float32 ``(n, m)``.
+
+        *known*: the scores of measures that no group has, ``(n,)`` each.
+        """
         if self._cached is None:
             scores = self._compute(sources, targets, self._names)
         else:
             scores = self._cached(self._digests, sources, targets, self._compute)
         if OVERLONG in scores:
             self._counts[OVERLONG] += int(scores[OVERLONG].sum())
+        scores |= known
         return np.column_stack([scores[name] for name in self.measures])
 
     def _compute(
@@ -137,3 +150,50 @@ class ScoreColumns:
             if own := [name for name in names if name in group.names]:
                 scores |= group.score(sources, targets, own)
         return scores
+
+
+_GIVEN_ROWS = 1024
+"""Given vectors that are scored together."""
+
+
+class GivenColumns:
+    """Measures of vectors that are given for each row of the text."""
+
+    def __init__(
+        self,
+        files: Sequence[GivenVectors],
+        measures: tuple[str, ...],
+        neighbours: str | None,
+        threads: int = 1,
+    ) -> None:
+        """Take the vectors of source and target; *neighbours*: as of :class:`VectorColumns`.
+
+        Raises SettingsError for a measure that needs more than vectors.
+        """
+        self.files, self.measures, self._threads = files, measures, threads
+        self.background: BackgroundSample | None = None
+        if neighbours not in (None, "input"):
+            self.background = BackgroundSample.load(Path(str(neighbours)), files[0].dim)
+        for name in measures:
+            needs = MEASURES[name].needs if name in MEASURES else "translators"
+            if needs == "neighbours" and neighbours is None:
+                raise SettingsError(f"{name} of given vectors needs --neighbours input, or a file")
+            if needs not in ("", "neighbours"):
+                message = f"{name} needs a model, and vectors are given: {', '.join(_GIVEN)} do not"
+                raise SettingsError(message)
+
+    def score(self, places: Indices) -> Scores:
+        """Score the rows at ``n`` places by ``m`` measures: float32 ``(n, m)``."""
+
+        def part(first: int) -> Scores:
+            rows = places[first : first + _GIVEN_ROWS]
+            sides, every = [file[rows] for file in self.files], np.arange(len(rows))
+            pair = sides[0], sides[1]
+            found = vector_measures(pair, (every, every), self.measures, self.background)
+            return np.stack([found[name] for name in self.measures], axis=1)
+
+        parts = map_blocks(part, range(0, max(len(places), 1), _GIVEN_ROWS), self._threads)
+        return np.concatenate(parts)
+
+
+_GIVEN = tuple(name for name, measure in MEASURES.items() if measure.needs != "classifier")

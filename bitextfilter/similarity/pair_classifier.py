@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.arrays import Floats, Indices, Scores, Vectors
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.checkpoint import load_parameters, save_tensors
 from bitextfilter.models.folders import read_config, write_config
@@ -92,12 +92,19 @@ class PairClassifier(nn.Module, ABC):
 
     @abstractmethod
     def scorer_factory(
-        self, encode: Encode, threads: int = 1, cut: Cut | None = None
+        self,
+        encode: Encode,
+        threads: int = 1,
+        cut: Cut | None = None,
+        languages: tuple[str, str] | None = None,
     ) -> ScorerFactory:
         """Return a factory of scorers of pairs.
 
-        *encode* makes the vectors of words; *cut* divides words of scripts without spaces, for
-        models of more than two languages.
+        Args:
+            encode: makes the vectors of words.
+            threads: how many blocks are computed side by side.
+            cut: divides words of scripts without spaces, for models of more than two languages.
+            languages: of the sides; a classifier may lower the scores of text in others.
         """
 
     def carried(
@@ -122,9 +129,25 @@ class PairClassifier(nn.Module, ABC):
         copied.temperature.fill_(1)
         return copied
 
-    def scores(self, logits: Logits) -> Scores:
-        """Return the scores of pairs by their logits, ``(n,)``; see ``PairScorer``."""
-        return sigmoid(self.joined(logits) / float(self.temperature))
+    def offsets(
+        self, sides: tuple[Sequence[str], Sequence[str]], languages: tuple[str, str], cut: Cut
+    ) -> Floats:
+        """Return the numbers that scorers add to the calibrated logits of ``n`` pairs: ``(n,)``.
+
+        Training that keeps them takes them from here; *languages* and *cut* are as for
+        :meth:`scorer_factory`. By default they are 0.
+        """
+        return np.zeros(len(sides[0]))
+
+    def scale_offsets(self, factor: float) -> None:
+        """Multiply the offsets of all pairs by a *factor* from now on; 0 stays 0."""
+
+    def scores(self, logits: Logits, offsets: Floats | float = 0.0) -> Scores:
+        """Return the scores of pairs by their logits, ``(n,)``; see ``PairScorer``.
+
+        *offsets* ``(n,)`` are added to the calibrated logits.
+        """
+        return sigmoid(self.joined(logits) / float(self.temperature) + offsets)
 
     def joined(self, logits: Logits) -> NDArray[np.floating]:
         """Join the logits of pairs into one each, ``(n,)``: it rises with both.

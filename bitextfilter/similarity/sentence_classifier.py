@@ -171,7 +171,11 @@ class SentenceClassifier(PairClassifier):
         return torch.hstack([self._features(*features), compare_surfaces(*surfaces)])
 
     def scorer_factory(
-        self, encode: Encode, threads: int = 1, cut: Cut | None = None
+        self,
+        encode: Encode,
+        threads: int = 1,
+        cut: Cut | None = None,
+        languages: tuple[str, str] | None = None,
     ) -> ScorerFactory:
         """See :meth:`PairClassifier.scorer_factory`."""
 

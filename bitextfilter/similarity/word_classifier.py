@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
-from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.arrays import Floats, Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
@@ -34,6 +35,7 @@ from bitextfilter.similarity.word_network import WordClassifierSettings, WordNet
 from bitextfilter.similarity.word_rows import WordRows, WordSentences
 from bitextfilter.text.bigrams import HIGHEST, IN_A_BYTE, bytes_of
 from bitextfilter.text.features import RARITY, Cut, Spelling, WordReader, spellings
+from bitextfilter.text.identifier import LanguageLag, load_ngram_identifier
 
 _MAX_WORDS = 1 << 15
 """The cache is emptied above this many words, or 32 times as many characters."""
@@ -58,6 +60,15 @@ _BLOCK_WORDS, _BLOCK_PAIRS = 1024, 32
 two, and compute a remainder in another way."""
 
 
+class _Reading(NamedTuple):
+    """How the text of a side is read."""
+
+    cut: Cut | None = None
+    """Divides words further."""
+    lag: LanguageLag | None = None
+    """Of the side's language, where it is known."""
+
+
 class WordCache:
     """A growing table of the words of one side, each computed once and alone. Thread-safe."""
 
@@ -66,8 +77,8 @@ class WordCache:
         classifier: WordClassifier,
         side: int,
         encode: Callable[[Sequence[str], int], Vectors],
+        reading: _Reading = _Reading(),  # noqa: B008
         most: int = _MAX_WORDS,
-        cut: Cut | None = None,
     ) -> None:
         """Start without words.
 
@@ -75,10 +86,10 @@ class WordCache:
             classifier: computes the rows of the table.
             side: 0 or 1.
             encode: words and their side → vectors.
+            reading: of the side.
             most: with more words, the cache is emptied.
-            cut: divides words further.
         """
-        self._cut = cut
+        self._cut, self._lag = reading
         self._classifier, self._side, self._encode, self._most = classifier, side, encode, most
         self._lock = Lock()
         self._forget()
@@ -90,14 +101,17 @@ class WordCache:
         """The table, with room for more words. Rows that were returned are never rewritten."""
         empty = spellings([])  # of which all but the features grow; these are used at once
         self._spelling = replace(empty, features=empty.features[:0])
+        if self._lag:
+            self._lag.forget()
 
-    def read(self, sentences: Sequence[str]) -> tuple[Tensor, WordRows]:
-        """Split sentences into words, and compute the new words.
+    def read(self, sentences: Sequence[str]) -> tuple[Tensor, WordRows, Floats]:
+        """Split ``n`` sentences into words, and compute the new words.
 
         Returns:
             The table of words ``(u, columns)``, float16, which stays valid when the cache grows
-            (row 0, the empty word, stands for no word); and the sentences as places in it. Their
-            spelling lacks features.
+            (row 0, the empty word, stands for no word); the sentences as places in it, whose
+            spelling lacks features; and how far the side's language is behind, ``(n,)``: see
+            :meth:`LanguageLag.of`, and 0 where it is unknown.
         """
         with self._lock:
             held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
@@ -107,11 +121,14 @@ class WordCache:
             if new := self._reader.words[self._known :]:
                 self._learn(new)
             table, spelling = self._space[: self._known], self._spelling
-        return table, WordRows.of(rows, spaced, spelling)
+            lags = self._lag.of(rows) if self._lag else np.zeros(len(rows))
+        return table, WordRows.of(rows, spaced, spelling), lags
 
     def _learn(self, words: list[str]) -> None:
         """Append the rows of new words to the table, and their spelling."""
         added, old, known = spellings(words), self._spelling, self._known
+        if self._lag:
+            self._lag.learn(words)
         vectors = torch.from_numpy(self._encode(words, self._side))
         features = torch.from_numpy(self._classifier.features(self._side, added))
         missing = (0, 0, 0, -len(words) % _BLOCK)
@@ -172,7 +189,7 @@ class WordClassifier(PairClassifier):
         if change is None:
             settings = replace(settings, word_length=self.settings.word_length)
         free = ["word_length", "buckets", "multilingual", "sum_weight", "spacing", "bigrams"]
-        free += [] if change is None else ["dim"]
+        free += ["language_weight"] if change is None else ["language_weight", "dim"]
         own = replace(self.settings, **{name: getattr(settings, name) for name in free})
         seen = bool(self.settings.bigrams), self.settings.spacing
         sees = bool(settings.bigrams), settings.spacing
@@ -226,12 +243,45 @@ class WordClassifier(PairClassifier):
         found = (four >> (2 * (places % IN_A_BYTE))) & HIGHEST
         return found * (sentences.bigrams >= 0) / HIGHEST
 
+    def _lags(self, languages: tuple[str, str] | None) -> tuple[LanguageLag | None, ...]:
+        """Return a lag of each language; None for an unknown one, or without a weight."""
+        if languages is None or not self.settings.language_weight:
+            return None, None
+        identifier = load_ngram_identifier()
+        places = map(identifier.place, languages)
+        return tuple(None if at is None else LanguageLag(identifier, at) for at in places)
+
+    def offsets(
+        self, sides: tuple[Sequence[str], Sequence[str]], languages: tuple[str, str], cut: Cut
+    ) -> Floats:
+        """See :meth:`PairClassifier.offsets`."""
+        total = np.zeros(len(sides[0]))
+        for texts, lag in zip(sides, self._lags(languages), strict=True):
+            if lag:
+                reader = WordReader(cut if self.settings.multilingual else None)
+                rows, _ = reader.read(texts)
+                lag.learn(reader.words)
+                total += lag.of(rows)
+        return np.asarray(self.settings.language_weight * total)
+
+    def scale_offsets(self, factor: float) -> None:
+        """See :meth:`PairClassifier.scale_offsets`."""
+        weight = self.settings.language_weight * factor
+        self.settings = replace(self.settings, language_weight=weight)
+
     def scorer_factory(
-        self, encode: Encode, threads: int = 1, cut: Cut | None = None
+        self,
+        encode: Encode,
+        threads: int = 1,
+        cut: Cut | None = None,
+        languages: tuple[str, str] | None = None,
     ) -> ScorerFactory:
         """See :meth:`PairClassifier.scorer_factory`; words are remembered from call to call."""
         cut = cut if self.settings.multilingual else None
-        caches = WordCache(self, 0, encode, cut=cut), WordCache(self, 1, encode, cut=cut)
+        caches = [
+            WordCache(self, side, encode, _Reading(cut, lag))
+            for side, lag in enumerate(self._lags(languages))
+        ]
 
         def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:
             def score(i: Indices, j: Indices) -> Scores:
@@ -279,7 +329,8 @@ class WordClassifier(PairClassifier):
             blocks += [(words, places[at : at + size], size) for at in range(0, len(places), size)]
         with one_torch_thread():
             map_blocks(run, blocks, threads)
-        return self.scores(logits)
+        lags = sum(side.lags[side.places] for side in windows)
+        return self.scores(logits, self.settings.language_weight * lags)
 
 
 @dataclass(frozen=True)
@@ -291,6 +342,8 @@ class _Window:
     these."""
     table: Tensor
     words: WordRows
+    lags: Floats
+    """Of the side's language: see :meth:`WordCache.read`."""
     vectors: Vectors
 
     @classmethod
@@ -298,5 +351,5 @@ class _Window:
         """Read the sentences at *rows* of a side."""
         vectors, sentences = side
         distinct, places = np.unique(rows, return_inverse=True)
-        table, words = cache.read([sentences[place] for place in distinct])
-        return cls(places, table, words, vectors[distinct])
+        table, words, lags = cache.read([sentences[place] for place in distinct])
+        return cls(places, table, words, lags, vectors[distinct])

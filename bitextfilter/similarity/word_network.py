@@ -74,6 +74,12 @@ class WordClassifierSettings(ClassifierSettings):
         " familiar they are",
         within=">= 0",
     )
+    language_weight: float = setting(
+        0.0,
+        "of how far the language of a side is behind the likeliest one, in nats; 0: none is"
+        " identified",
+        within=">= 0",
+    )
 
     @property
     def word_features(self) -> int:

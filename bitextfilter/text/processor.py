@@ -17,6 +17,7 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, View
 from bitextfilter.text.segment import (
+    SEGMENTERS,
     UNKNOWN,
     Segmenter,
     SegmenterSettings,
@@ -71,6 +72,8 @@ class TokenCache:
             return {view: ids.take(places) for view, ids in self._views.items()}
 
 
+_FOREIGN = "foreign"
+"""The segmentation of encoders that read text in their own way."""
 _VOCABULARY = "vocabulary.tsv"
 _TRIGRAMS = "trigrams.tsv"
 _WINDOW = 8192
@@ -309,12 +312,21 @@ class TextProcessor:
             self.trigrams.vocabulary.save(folder / _TRIGRAMS)
 
     @classmethod
+    def plain(cls, languages: tuple[str, ...]) -> TextProcessor:
+        """Return the processor of an encoder that reads text in its own way: words, none known."""
+        segmenter = SEGMENTERS["none"].from_bytes("none", b"")
+        vocabulary = Vocabulary([], np.zeros((0, len(languages)), np.int64))
+        return cls(languages, Normalisation(), segmenter, vocabulary)
+
+    @classmethod
     def load(cls, folder: Path, config: dict[str, Any]) -> TextProcessor:
-        """Read a saved processor with its :meth:`config`.
+        """Read a saved processor with its :meth:`config`; of foreign encoders, a plain one.
 
         NotFoundError if a file is missing, ModelError if one is damaged or they disagree.
         """
         try:
+            if config.get("segmentation") == _FOREIGN:
+                return cls.plain(_languages(config) if config["languages"] else ("", ""))
             languages = _languages(config)
             normalisation = Normalisation.from_dict(config["normalisation"])
             templates = TemplateSymbols(config["templates"]) if "templates" in config else None

@@ -23,6 +23,18 @@ def is_unspaced(word: str) -> bool:
     return not word.isascii() and _unspaced_pattern().search(word) is not None
 
 
+@functools.cache
+def _character_pattern() -> Any:
+    import regex
+
+    return regex.compile(rf"[{UNSPACED}]\p{{M}}*+", regex.VERSION1)
+
+
+def apart(text: str) -> str:
+    """Return *text* with a space on both sides of each character of these scripts."""
+    return text if text.isascii() else _character_pattern().sub(r" \g<0> ", text)
+
+
 _UNIT = 2
 """Characters of a unit of a script without spaces; a Chinese word has 1.5 on average."""
 

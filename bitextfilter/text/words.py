@@ -186,6 +186,22 @@ def sentence_list(sentences: Iterable[str], name: str) -> list[str]:
 
 
 @functools.cache
+def _edge_pattern() -> Any:
+    import regex
+
+    return regex.compile(r"^[^\w\p{M}]++|[^\w\p{M}]++$", regex.VERSION1)
+
+
+def bare_word(word: str) -> str:
+    """Return a word with its letter case folded, without punctuation marks at both ends.
+
+    A word of marks alone keeps them.
+    """
+    folded = word.casefold()
+    return folded if folded.isalnum() else _edge_pattern().sub("", folded) or folded
+
+
+@functools.cache
 def _word_pattern() -> Any:
     """Return the pattern of words; commands that only count them start sooner without it."""
     import regex

@@ -21,12 +21,12 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import PairClassifier
 from bitextfilter.training.labelled_pairs import LabelledPairs
 
-STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0, math.inf)
+STRENGTHS = (10.0, 30.0, 100.0, 300.0, math.inf)
 """Ridges to choose from: factors of the squared change of the weights. With the last one, only the
 temperature changes, and the order of pairs stays."""
 FOLDS = 5
 _ROWS = 64
-_STEPS = 100
+_STEPS = 400
 
 
 @torch.no_grad()
@@ -45,6 +45,32 @@ def hidden_rows(classifier: PairClassifier, pairs: LabelledPairs) -> Tensor:
 
 
 @dataclass(frozen=True)
+class GradedPairs:
+    """Pairs to learn from."""
+
+    pairs: LabelledPairs
+    """Their qualities are grades from 0 to 1."""
+    groups: Sequence[str]
+    """Of each pair, such as its source: pairs of one group stay in one fold."""
+    offsets: Floats
+    """``(n,)``: added to the calibrated logits; see :meth:`PairClassifier.offsets`."""
+
+
+@dataclass(frozen=True)
+class _Examples:
+    """``n`` pairs below the output layer."""
+
+    hidden: Tensor
+    """``(n, hidden)``."""
+    grades: Tensor
+    offsets: Tensor
+
+    def at(self, places: Tensor) -> _Examples:
+        """Return some of them."""
+        return _Examples(self.hidden[places], self.grades[places], self.offsets[places])
+
+
+@dataclass(frozen=True)
 class _Output:
     """An output layer and a temperature."""
 
@@ -53,10 +79,14 @@ class _Output:
     heat: Tensor
     """Logarithm of the temperature."""
 
-    def levels(self, classifier: PairClassifier, hidden: Tensor) -> Tensor:
-        """Return the logits of scores, ``(n,)``."""
-        joined = classifier.joined_with_gradients(hidden @ self.weight.T + self.bias)
-        return joined / self.heat.exp()
+    def levels(self, classifier: PairClassifier, examples: _Examples) -> Tensor:
+        """Return the logits of scores, ``(n,)``. Offsets are as of the classifier's temperature."""
+        joined = classifier.joined_with_gradients(examples.hidden @ self.weight.T + self.bias)
+        return joined / self.heat.exp() + examples.offsets * self.cooling(classifier)
+
+    def cooling(self, classifier: PairClassifier) -> Tensor:
+        """Return the classifier's temperature over this one."""
+        return classifier.temperature.double() / self.heat.exp()
 
 
 def _output_of(classifier: PairClassifier) -> _Output:
@@ -65,7 +95,7 @@ def _output_of(classifier: PairClassifier) -> _Output:
     return _Output(weight, bias, classifier.temperature.double().log())
 
 
-def _fitted(classifier: PairClassifier, hidden: Tensor, grades: Tensor, strength: float) -> _Output:
+def _fitted(classifier: PairClassifier, examples: _Examples, strength: float) -> _Output:
     """Return the output that fits the grades ``(n,)`` best, near the classifier's own."""
     old = _output_of(classifier)
     new = _Output(*(each.clone().requires_grad_() for each in (old.weight, old.bias, old.heat)))
@@ -74,8 +104,8 @@ def _fitted(classifier: PairClassifier, hidden: Tensor, grades: Tensor, strength
 
     def loss() -> Tensor:
         search.zero_grad()
-        levels = new.levels(classifier, hidden)
-        total = binary_cross_entropy_with_logits(levels, grades, reduction="sum")
+        levels = new.levels(classifier, examples)
+        total = binary_cross_entropy_with_logits(levels, examples.grades, reduction="sum")
         if not math.isinf(strength):
             total = total + strength * (new.weight - old.weight).square().sum()
         # Where few grades differ, bias and temperature would run away.
@@ -103,29 +133,34 @@ class AdaptationReport:
 
 def adapt_output(
     classifier: PairClassifier,
-    pairs: LabelledPairs,
-    groups: Sequence[str],
+    graded: GradedPairs,
     seed: int,
     strengths: Sequence[float] = STRENGTHS,
 ) -> AdaptationReport:
     """Fit the output layer and the temperature of a classifier to the qualities of pairs.
 
+    Offsets change with the temperature, so that it changes no order.
+
     Args:
         classifier: changed in place.
-        pairs: their qualities are grades from 0 to 1.
-        groups: of each pair, such as its source: pairs of one group stay in one fold.
+        graded: pairs and their grades.
         seed: of the folds.
         strengths: to choose from.
     """
     with one_torch_thread():
-        hidden = hidden_rows(classifier, pairs)
-        grades = torch.from_numpy(pairs.qualities.astype(np.float64))
-        folds = _folds(groups, seed)
-        left_out = [_left_out(classifier, hidden, grades, folds, each) for each in strengths]
-        losses = [float(binary_cross_entropy_with_logits(each, grades)) for each in left_out]
+        examples = _Examples(
+            hidden_rows(classifier, graded.pairs),
+            torch.from_numpy(graded.pairs.qualities.astype(np.float64)),
+            torch.from_numpy(graded.offsets),
+        )
+        folds = _folds(graded.groups, seed)
+        left_out = [_left_out(classifier, examples, folds, each) for each in strengths]
+        losses = [
+            float(binary_cross_entropy_with_logits(each, examples.grades)) for each in left_out
+        ]
         best = int(np.argmin(losses))
-        before = _output_of(classifier).levels(classifier, hidden)
-        _put(classifier, _fitted(classifier, hidden, grades, strengths[best]))
+        before = _output_of(classifier).levels(classifier, examples)
+        _put(classifier, _fitted(classifier, examples, strengths[best]))
     scores = [torch.sigmoid(each).float().numpy() for each in (before, left_out[best])]
     return AdaptationReport(strengths[best], tuple(losses), *scores)
 
@@ -138,15 +173,15 @@ def _folds(groups: Sequence[str], seed: int) -> Floats:
 
 
 def _left_out(
-    classifier: PairClassifier, hidden: Tensor, grades: Tensor, folds: Floats, strength: float
+    classifier: PairClassifier, examples: _Examples, folds: Floats, strength: float
 ) -> Tensor:
     """Return the levels of each pair by an output that was fitted to the other folds."""
-    levels = torch.empty_like(grades)
+    levels = torch.empty_like(examples.grades)
     for fold in range(FOLDS):
         inside = torch.from_numpy(folds == fold)
         if inside.any():
-            output = _fitted(classifier, hidden[~inside], grades[~inside], strength)
-            levels[inside] = output.levels(classifier, hidden[inside])
+            output = _fitted(classifier, examples.at(~inside), strength)
+            levels[inside] = output.levels(classifier, examples.at(inside))
     return levels
 
 
@@ -155,4 +190,5 @@ def _put(classifier: PairClassifier, output: _Output) -> None:
     layer = classifier.output_layer
     layer.weight.copy_(output.weight)
     layer.bias.copy_(output.bias)
+    classifier.scale_offsets(float(output.cooling(classifier)))
     classifier.temperature.fill_(float(output.heat.exp()))

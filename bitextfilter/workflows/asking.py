@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,9 +11,8 @@ from typing import BinaryIO
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import in_utf_8, locked, naming_input, naming_output
 from bitextfilter.io.judgements import Label, RowSample, SampledRow, Scale
-from bitextfilter.io.programs import Program
-
-_LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+from bitextfilter.io.program_pool import Lines, PoolSettings, ProgramPool
+from bitextfilter.io.programs import question_line
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Question:
     scale: Scale
     annotator: str
     timeout: float | None = None
-    """The most seconds between two answers."""
+    """The most seconds in which it neither reads nor answers."""
     batch: int | None = None
     """Rows given to one run of the program; None: all."""
 
@@ -35,28 +33,24 @@ class Question:
         return " ".join(f"answers on {self.scale.name} of {self.command}".split())
 
 
-def question_line(row: SampledRow) -> bytes:
-    """Return the line for a row: source, tab, target; a line break in them becomes a space."""
-    texts = (_LINE_ENDS.sub(" ", text) for text in (row.source, row.target))
-    return in_utf_8("\t".join(texts) + "\n")
-
-
 def ask(
     rows: Sequence[SampledRow], question: Question, keep: Callable[[SampledRow, str], None]
 ) -> None:
     """Ask a program for the labels of *rows*, and *keep* each as it comes.
 
-    Raises WorkerError as ``Program.answers`` does, InputError for an answer off the scale.
+    Raises WorkerError as ``ProgramPool.answers`` does, InputError for an answer off the scale.
     """
     size = question.batch or max(1, len(rows))
+    settings = PoolSettings(question.command, timeout=question.timeout)
     for first in range(0, len(rows), size):
         part = rows[first : first + size]
-        with Program(question.command, question.timeout) as program:
-            answers = program.answers([question_line(row) for row in part])
-            for answer in answers:
-                row = part[0]
-                part = part[1:]
-                keep(row, _checked(answer, row, question))
+        lines = Lines(question_line(row.source, row.target) for row in part)
+        unanswered = iter(part)
+        with ProgramPool(settings) as pool:
+            for _, answers in pool.answers([lines]):
+                for answer in answers:
+                    row = next(unanswered)
+                    keep(row, _checked(answer, row, question))
 
 
 def _checked(answer: bytes, row: SampledRow, question: Question) -> str:

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.json_text import json_bytes
 from bitextfilter.models.device import torch_threads
-from bitextfilter.models.folders import THRESHOLDS, copy_model, writing_folder
+from bitextfilter.models.folders import THRESHOLDS, copy_model, is_foreign, writing_folder
+from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import Settings, from_mapping, group_rows, setting
 from bitextfilter.similarity import pair_classifier
+from bitextfilter.similarity.neighbours import NEIGHBOURS
 from bitextfilter.similarity.pair_classifier import ClassifierSettings, PairClassifier
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 
 _Pair = tuple[str, str]
+_BACKGROUND_PAIRS = 1000
+"""Pairs in the background sample of a model of another library."""
 _Sides = tuple[Sequence[str], Sequence[str]]
 _NoisyCorpus = Callable[[], Iterable[Sequence[_Pair]]]
 """Yields the windows of a noisy corpus from its beginning, at each call."""
@@ -166,6 +170,12 @@ class ClassifierConfig(Settings):
     bigrams: int = setting(
         1 << 21,
         "buckets of the hashes that bigrams are counted by, four to a byte; 0: none are",
+        within=">= 0",
+        needs="kind=words",
+    )
+    language_weight: float = setting(
+        0.8,
+        "lowers a score's logit by so many times the nats by which another language leads",
         within=">= 0",
         needs="kind=words",
     )
@@ -408,6 +418,7 @@ def _by_words(
         multilingual=many,
         spacing=True,
         bigrams=config.bigrams,
+        language_weight=config.language_weight,
     )
     return settings, pairs
 
@@ -444,9 +455,25 @@ def write_model(
     *record* says how it was trained.
     """
     with writing_folder(folder) as draft:
-        copy_model(model.folder, draft, without=THRESHOLDS)  # they are of the scores it had
+        # Thresholds are of the scores it had.
+        copy_model(model.folder, draft, without=THRESHOLDS, languages=model.languages)
+        if is_foreign(model.folder) and model.background is not None:
+            model.background.save(draft / BACKGROUND)
         pair_classifier.save_classifier(classifier, draft, bits)
         (draft / _RECORD).write_bytes(json_bytes(record, indent=2))
+
+
+def with_background(model: Model, pairs: Sequence[_Pair], seed: int) -> Model:
+    """Return a model of two languages of another library with a background sample of *pairs*.
+
+    *seed* draws some of them. Other models stay as they are.
+    """
+    if not is_foreign(model.folder) or len(model.processor.known) > 2:
+        return model
+    count = min(len(pairs), _BACKGROUND_PAIRS)
+    chosen = np.random.default_rng(seed).choice(len(pairs), count, replace=False).tolist()
+    sources, targets = ([pairs[place][side] for place in chosen] for side in (0, 1))
+    return replace(model, background=model.sample(sources, targets, NEIGHBOURS))
 
 
 def described(

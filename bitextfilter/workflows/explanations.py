@@ -1,4 +1,4 @@
-"""Reasons against a pair: words that lower its score, a lost negation, a fragment, failed rules.
+"""Reasons against a pair: words that lower its score, a negation, a language, failed rules.
 
 A word lowers the score if the score rises without it: one by one, each word is taken away, and the
 rest is scored. So any model and measure will do, and the reasons are those of the score itself.
@@ -15,6 +15,7 @@ from bitextfilter.arrays import Floats, Scores
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import parse_rules
 from bitextfilter.filters.rule import Cost, Rule
+from bitextfilter.text.identifier import load_ngram_identifier
 from bitextfilter.text.negations import NEGATION_WORDS
 from bitextfilter.text.units import Span, word_spans
 
@@ -27,6 +28,8 @@ _FRAGMENT = 3
 """Words of a fragment, at most."""
 _MOST_WORDS = 100
 """Words of a side that are taken away, one by one."""
+_LEAD = 1.0
+"""Nats from which another language that leads is named."""
 _PAIRS = 64
 """Pairs explained together: memory holds their texts as often as they have words."""
 _SIDES = ("source", "target")
@@ -58,8 +61,9 @@ class Explainer:
         """Return the reasons against each of ``n`` pairs.
 
         ``source-words=7 red(+1.2)``: without the seventh word, red, the score's logit is higher by
-        1.2. ``negation=not(source only)``; ``fragment=2 words``; rules give their own reasons, as
-        ``length-ratio=4.2>3``. A pair's reasons do not depend on the others.
+        1.2. ``negation=not(source only)``; ``fragment=2 words``; ``target-language=nl(+2.3)``, for
+        Dutch leads the target's language by 2.3 nats, fewer in short texts; rules give their own
+        reasons, as ``length-ratio=4.2>3``. A pair's reasons do not depend on the others.
         """
         found: list[list[str]] = []
         for first in range(0, len(sources), _PAIRS):
@@ -71,9 +75,27 @@ class Explainer:
         sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
         batch = Pairs(sources, targets, self._languages)
         results = [rule.check(batch) for rule in self._rules]
+        foreign = [self._foreign(side, texts) for side, texts in enumerate((sources, targets))]
         for place, (pair, words) in enumerate(zip(pairs, self._words(pairs), strict=True)):
+            languages = [side[place] for side in foreign if side[place]]
             failed = [result.reason(place) for result in results if not result.keep[place]]
-            yield [*words, *_of_text(*pair), *failed]
+            yield [*words, *_of_text(*pair), *languages, *failed]
+
+    def _foreign(self, side: int, texts: list[str]) -> list[str]:
+        """Return the reason of each text of a side that is in another language, or nothing."""
+        identifier = load_ngram_identifier()
+        place = identifier.place(self._languages[side])
+        if place is None:
+            return [""] * len(texts)
+        evidence = identifier.evidence(texts)
+        leads = -identifier.behind(evidence, place)
+        best = identifier.logits(evidence).argmax(axis=1)
+        return [
+            f"{_SIDES[side]}-language={identifier.languages[other]}(+{lead:.1f})"
+            if lead >= _LEAD
+            else ""
+            for lead, other in zip(leads, best, strict=True)
+        ]
 
     def _words(self, pairs: list[tuple[str, str]]) -> Iterator[list[str]]:
         """Yield the reason of each side of each pair that has words that lower the score."""

@@ -17,6 +17,7 @@ from bitextfilter.models.folders import (
     write_config,
     writing_folder,
 )
+from bitextfilter.models.foreign import files_of
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile, read_pairs
@@ -49,6 +50,10 @@ def join_models(
     """
     check_replaceable(output)
     for folder in models:
+        if files_of(folder, read_config(folder)) is not None:
+            raise SettingsError(
+                f"{folder}: its encoder is of another library, and cannot be joined"
+            )
         load_encoder(folder)
         if SECOND in read_config(folder):
             raise SettingsError(f"{folder} has two encoders already: join its parts with one")

@@ -35,7 +35,7 @@ from bitextfilter.scoring.thresholds import (
     write_thresholds,
 )
 from bitextfilter.similarity.pair_classifier import save_classifier
-from bitextfilter.training.adaptation import AdaptationReport, adapt_output
+from bitextfilter.training.adaptation import AdaptationReport, GradedPairs, adapt_output
 from bitextfilter.workflows.classifier_training import ClassifierConfig, labelled_pairs
 
 _MEASURE = "mlp"
@@ -87,8 +87,11 @@ class Learnt:
         pairs = [judgements.sample.rows[place][:2] for place in places]
         config = ClassifierConfig.from_dict({}, kind=model.classifier.settings.kind)
         labelled = labelled_pairs(model, pairs, grades.astype(np.float32), config)
-        sources = [source for source, _ in pairs]
-        self.report: AdaptationReport = adapt_output(model.classifier, labelled, sources, seed)
+        sources, targets = map(list, zip(*pairs, strict=True))
+        sides = sources, targets
+        offsets = model.classifier.offsets(sides, model.languages, model.processor.cut)
+        graded = GradedPairs(labelled, sources, offsets)
+        self.report: AdaptationReport = adapt_output(model.classifier, graded, seed)
         order = sorted(range(len(places)), key=lambda n: judgements.sample.rows[places[n]].reason)
         both = np.column_stack([self.report.before, self.report.after])[order].astype(np.float64)
         self.rows: JudgedRows = replace(rows, names=("before", "after"), scores=both)

@@ -1,4 +1,4 @@
-"""Mining of two collections by a model, and alignment of two documents.
+"""Mining of two collections, and alignment of two documents, by a model or by given vectors.
 
 A search has a folder, so that a stopped run can go on: the sentences and vectors of either side, a
 folder for each search of their neighbours, and the plan, all that the result depends on.
@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.sentence_file import SentenceFile, write_distinct
@@ -39,6 +39,8 @@ from bitextfilter.mining.search import (
 from bitextfilter.scoring.model import Model
 from bitextfilter.similarity.index import require_faiss
 from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
+from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer
+from bitextfilter.workflows.vector_sources import VectorSource
 
 _FORMAT = 1
 """Of the folder of a search."""
@@ -73,8 +75,6 @@ class SearchHooks:
 
     map_tasks: MapTasks
     """Runs tasks, perhaps in other processes."""
-    load: Callable[[], Model]
-    """Returns the model where tasks run; sent to other processes, if there are any."""
     threads: int
     """Threads of each process that runs tasks."""
     begin: Callable[[int], object]
@@ -84,20 +84,6 @@ class SearchHooks:
     note: Callable[[str], object]
     fact: Callable[[str, Fact], object]
     """Called with the name and the value of a fact for the manifest."""
-
-
-@dataclass(frozen=True)
-class _Encoding:
-    """Prepares tasks that encode sentences of a file, from one place to before another."""
-
-    load: Callable[[], Model]
-    language: str
-    path: Path
-
-    def __call__(self) -> Callable[[TaskId], Vectors]:
-        """Load the model; return the function that encodes by it."""
-        model, sentences = self.load(), SentenceFile(self.path)
-        return lambda window: model.encode(sentences[slice(*window)], self.language)
 
 
 def _remove_drafts(folder: Path) -> None:
@@ -117,23 +103,23 @@ class CollectionMiner:
 
     def __init__(
         self,
-        model: Model,
+        vectors: VectorSource,
         folder: Path,
         settings: NeighbourSettings,
         hooks: SearchHooks,
         index: SavedIndex | None = None,
     ) -> None:
-        """Take a folder, new, empty, or of the same search.
+        """Take the source of vectors, and a folder, new, empty, or of the same search.
 
         Raises SettingsError where it is of another search, OutputError where it cannot be made,
         DeviceError without faiss for an index.
         """
         if settings.index not in ("auto", EXACT):
             require_faiss()
-        self._model, self._settings, self._hooks, self._index = model, settings, hooks, index
+        self._vectors, self._settings, self._hooks, self._index = vectors, settings, hooks, index
         self._plan = {
             "format": _FORMAT,
-            "model": model.digest,
+            **vectors.plan(),
             "index loaded": None if index is None else index.digest(),
             "dtype": settings.dtype,
         }
@@ -154,16 +140,27 @@ class CollectionMiner:
         if self._gathered:
             with temporary_folder(self._folder, ".again.") as again:
                 paths = [again / path.name for path in kept]
-                claim(self._folder, self._plan_with(list(map(write_distinct, paths, windows))))
+                claim(self._folder, self._plan_with(self._written(paths, windows)))
                 for file in again.iterdir():
                     file.replace(self._folder / file.name)
             self.sentences = list(map(SentenceFile, kept))
         else:
-            self.sentences = list(map(write_distinct, kept, windows))
+            self.sentences = self._written(kept, windows)
             write_plan(self._folder, self._plan_with(self.sentences))
         if self._index is not None:
             self.sentences.append(self._index.sentences)
         return self.sentences
+
+    def _written(
+        self, paths: Sequence[Path], windows: Sequence[Iterable[list[str]]]
+    ) -> list[SentenceFile]:
+        """Write the distinct sentences of each side."""
+        files = []
+        for side, (path, own) in enumerate(zip(paths, windows, strict=True)):
+            firsts: list[Indices] = []
+            files.append(write_distinct(path, own, firsts))
+            self._vectors.gathered(side, firsts)
+        return files
 
     def _plan_with(self, texts: Sequence[SentenceFile]) -> dict[str, Any]:
         """The plan with digests of the sentences."""
@@ -176,7 +173,7 @@ class CollectionMiner:
         nearest = self._nearest(sides)
         self._nearest_sources = nearest[1][0]
         pair = (sides.file(0), self.sentences[0]), (sides.file(1), self.sentences[1])
-        scorer = scorer_for(settings, pair, self._model.pair_scorer)
+        scorer = scorer_for(settings, pair, self._vectors.pair_scorer)
         return choose_pairs(nearest, settings, scorer, self._older_cosines())
 
     def save(self, folder: Path) -> None:
@@ -185,7 +182,7 @@ class CollectionMiner:
         if self._index is not None:
             sources += self._index.description.sources
         description = indexes.IndexDescription(
-            self._model.digest, sides.dim, sides.forms[1], k, sources
+            self._vectors.maker, sides.dim, sides.forms[1], k, sources
         )
         cosines = indexes.highest_cosines(self._nearest_sources, self._older_cosines(), k)
         indexes.write_index(folder, (self.sentences[1].path, sides.files[1]), cosines, description)
@@ -196,17 +193,17 @@ class CollectionMiner:
 
     def _encoded(self) -> Sides:
         """Encode the sentences that the folder lacks vectors of."""
-        settings, dim = self._settings, self._model.encoder.dim
+        settings, dim = self._settings, self._vectors.dim
         files = self._folder / "source.vectors", self._folder / "target.vectors"
         forms = settings.dtype, settings.dtype
-        new = list(zip(files, self.sentences, self._model.languages, strict=True))
+        new = list(zip(files, self.sentences, strict=True))
         if self._index is not None:
             files = files[0], self._index.vectors_path
             forms = settings.dtype, self._index.description.form
             new.pop()
-        self._hooks.begin(sum(len(sentences) for _, sentences, _ in new))
-        for path, sentences, language in new:
-            self._encode(path, sentences, language)
+        self._hooks.begin(sum(len(sentences) for _, sentences in new))
+        for side, (path, sentences) in enumerate(new):
+            self._encode(path, sentences, side)
         sizes = len(self.sentences[0]), len(self.sentences[1])
         self._kind = indexes.search_kind(settings.index, sizes)
         name = f"nearest.{settings.neighbours}.{self._kind}"
@@ -218,16 +215,15 @@ class CollectionMiner:
         neighbours = NeighbourFiles(search, sizes, settings.neighbours)
         return Sides(files, dim, forms, neighbours, self._hooks.threads)
 
-    def _encode(self, path: Path, sentences: SentenceFile, language: str) -> None:
+    def _encode(self, path: Path, sentences: SentenceFile, side: int) -> None:
         """Append the vectors that a file lacks."""
         settings, count = self._settings, len(sentences)
-        encoding = _Encoding(self._hooks.load, language, sentences.path)
-        with VectorWriter(path, self._model.encoder.dim, settings.dtype) as writer:
+        with VectorWriter(path, self._vectors.dim, settings.dtype) as writer:
             safe = writer.rows
             self._hooks.advance(safe)
             firsts = range(safe, count, settings.window)
             tasks = [(first, min(first + settings.window, count)) for first in firsts]
-            for vectors in self._hooks.map_tasks(encoding, tasks):
+            for vectors in self._vectors.vectors(side, sentences, tasks):
                 writer.append(vectors)
                 self._hooks.advance(len(vectors))
                 if writer.rows - safe >= _SAFE_ROWS:
@@ -275,25 +271,38 @@ class CollectionMiner:
 class IndexMiner:
     """Finds the best sentence of a saved index for each sentence, a window at a time."""
 
-    def __init__(self, model: Model, index: SavedIndex, settings: MiningSettings) -> None:
-        """Take the index; *settings* count with the retrieval ``forward``."""
+    def __init__(self, model: Model | None, index: SavedIndex, settings: MiningSettings) -> None:
+        """Take the index; *settings* count with the retrieval ``forward``.
+
+        *model*: None where all vectors are given.
+        """
         self._model, self._index = model, index
         self._settings = replace(settings, retrieval="forward")
         self._means = highest_means(index.nearest(), settings.neighbours)[:, None]
 
-    def best(self, texts: Sequence[str]) -> dict[str, tuple[str, float]]:
-        """Return the best target and its score for each sentence that has one."""
-        index, settings = self._index, self._settings
+    def best(self, texts: Sequence[str]) -> list[tuple[str, float] | None]:
+        """Return the best target of each sentence, and its score; None without any."""
+        assert self._model is not None, "vectors are given"
         distinct = list(dict.fromkeys(texts))
         encoded = self._model.encode(distinct, self._model.languages[0])
+        found = dict(zip(distinct, self.best_of(distinct, encoded), strict=True))
+        return [found[text] for text in texts]
+
+    def best_of(self, sentences: Sequence[str], encoded: Vectors) -> list[tuple[str, float] | None]:
+        """As :meth:`best`, of sentences and their vectors ``(n, dim)``."""
+        index, settings = self._index, self._settings
         vectors = as_kept(encoded, index.description.form)
         found = nearest_in_file(vectors, index.vectors, settings.neighbours, settings.threads)
-        pair = (vectors, distinct), (index.vectors, index.sentences)
-        scorer = scorer_for(settings, pair, self._model.pair_scorer)
+        pair = (vectors, sentences), (index.vectors, index.sentences)
+        scorer = scorer_for(settings, pair, self._classify)
         nearest = found, no_neighbours(len(index.sentences), 0)
         mined = choose_pairs(nearest, settings, scorer, self._means)
         rows = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
-        return {distinct[i]: (index.sentences[j], score) for i, j, score in rows}
+        best = {i: (index.sentences[j], score) for i, j, score in rows}
+        return list(map(best.get, range(len(sentences))))
+
+    def _classify(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
+        return None if self._model is None else self._model.pair_scorer(source, target)
 
 
 Align = Callable[[Sequence[str], Sequence[str]], Alignment]

@@ -225,9 +225,9 @@ def test_the_first_rows_are_written_as_they_come(monkeypatch: pytest.MonkeyPatch
     written: list[int] = []
     write = dedup._write
 
-    def noting(run: Any, output: Any, window: list[Any], keepers: dict[int, int]) -> None:
+    def noting(run: Any, output: Any, window: list[Any], *others: Any) -> None:
         written.append(len(window))
-        write(run, output, window, keepers)
+        write(run, output, window, *others)
 
     monkeypatch.setattr(dedup, "_write", noting)
     assert len(kept("--batch-size", "3")) == 6

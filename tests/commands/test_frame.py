@@ -509,15 +509,24 @@ def test_windows_reach_a_slow_pipe_as_they_are_done() -> None:
     process.stdout.close()
 
 
-def on_a_terminal(*words: str) -> tuple[bytes, bytes]:
+def on_a_terminal(*words: str, code: int = 0, **environment: str) -> tuple[bytes, bytes]:
     """What ``count`` writes to stdout, and to a terminal on stderr while it reads from one."""
+    own = {"TERM": "xterm", **{k: v for k, v in os.environ.items() if k != "TERM"}}
+    own = {**own, "NO_COLOR": "", **environment}
     master, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
     os.write(master, b"a\tb\n" * 5 + b"\x04")
     line = [sys.executable, __file__, "count", *words]
     done = subprocess.run(
-        line, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, timeout=60, check=True
+        line,
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        timeout=60,
+        env=own,
+        check=False,
     )
+    assert done.returncode == code
     os.write(terminal, b"the end")
     shown = b""
     while b"the end" not in shown:
@@ -528,11 +537,40 @@ def on_a_terminal(*words: str) -> tuple[bytes, bytes]:
 
 
 def test_a_terminal_gets_a_progress_bar_and_a_hint() -> None:
-    out, shown = on_a_terminal()
+    out, shown = on_a_terminal(NO_COLOR="1")
     assert out == b"a\tb\t1\n" * 5
     assert b"bitext-count: reading from the terminal: end with Ctrl-D" in shown
     assert b"\rbitext-count: 0 rows" in shown
     assert b"bitext-count: 5 rows, 0 rejected, " in shown
+
+
+LABEL = b"\x1b[%dmbitext-count:\x1b[0m "
+
+
+@pytest.mark.parametrize(
+    ("words", "colour", "text", "code"),
+    [
+        ([], 32, b"5 rows, 0 rejected, ", 0),
+        (["--scol", "9", "--on-error", "reject"], 33, b"warning: every row is bad: ", 0),
+        (["--scol", "9"], 31, b"stdin:1: 2 columns, expected at least 9", 65),
+        (["--scol", "0"], 31, b"Invalid value for '--scol'", 2),
+    ],
+)
+def test_a_terminal_gets_colours_unless_it_wants_none(
+    words: list[str], colour: int, text: bytes, code: int
+) -> None:
+    out, shown = on_a_terminal(*words, code=code)
+    assert LABEL % colour + text in shown
+    assert b"\x1b" not in out
+    for wish in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        _, plain = on_a_terminal(*words, code=code, **wish)
+        assert b"bitext-count: " + text in plain
+        assert re.search(rb"\x1b\[\d*m", plain) is None
+
+
+def test_pipes_and_files_get_no_colours(tmp_path: Path) -> None:
+    for line in ("count --scol 9", "count --scol 9 --on-error reject", "count --scol 0", "count"):
+        assert b"\x1b" not in shell(f"printf 'a\\tb\\n' | TERM=xterm {line}").stderr
 
 
 def test_elsewhere_there_is_a_line_after_a_minute_without_one(

@@ -44,6 +44,64 @@ def test_bash_completes_an_option() -> None:
     assert done.stdout == "--completion\n"
 
 
+def completed(*words: str, kind: str = "plain") -> list[str]:
+    """What bash is offered for the last of these words."""
+    place = str(len(words) - 1)
+    variables = {"COMP_WORDS": " ".join(words), "COMP_CWORD": place}
+    done = run([words[0]], _BITEXT_COMPLETE="bash_complete", **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    offers = (line.partition(",") for line in done.stdout.splitlines())
+    return [text for one, _, text in offers if one == kind]
+
+
+def test_the_names_of_commands_are_completed() -> None:
+    assert completed("bitext", "s") == ["score", "segment", "split"]
+    assert completed("bitext", "help", "s") == ["score", "segment", "split"]
+    assert {"help", "completion", "rank"} < set(completed("bitext", ""))
+    assert completed("bitext", "--man") == ["--manual", "--manifest"]
+
+
+def test_a_command_after_a_space_is_completed() -> None:
+    assert completed("bitext", "score", "--sim") == ["--similarity"]
+    assert completed("bitext", "evaluate", "st") == ["sts"]
+    assert completed("bitext", "evaluate", "sts", "--reg") == ["--regression"]
+    assert completed("bitext", "rank", "--order", "") == ["ranked", "input"]
+    assert completed("bitext", "scroe", "--x") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["score", "-i", "pa"], "file"),
+        (["score", "pa"], "file"),
+        (["score", "--cache", "pa"], "dir"),
+        (["train-classifier", "-o", "pa"], "dir"),
+        (["align", "pa"], "file"),
+    ],
+)
+def test_the_shell_completes_paths(words: list[str], kind: str) -> None:
+    assert completed("bitext", *words, kind=kind) == ["pa"]
+
+
+def test_completion_is_a_word_and_says_nothing_else() -> None:
+    for words in (["completion", "bash"], ["--completion", "bash"]):
+        result = CliRunner().invoke(main, words)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "_bitext_score_completion" in result.stdout
+
+
+CHECKS = {"bash": "bash -n", "zsh": "zsh -n", "fish": "fish -n"}
+
+
+@pytest.mark.parametrize("shell", [name for name in CHECKS if shutil.which(name)])
+def test_each_shell_at_hand_reads_its_script(shell: str) -> None:
+    script = CliRunner().invoke(main, ["completion", shell]).stdout
+    done = subprocess.run(
+        CHECKS[shell].split(), input=script, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("name", list(COMMANDS)[1:])
 def test_a_space_does_for_the_hyphen(name: str) -> None:
     word = name.removeprefix("bitext-")

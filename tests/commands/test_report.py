@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from console import BIN
+from console import BIN, ROOT
 
 from bitextfilter.commands import report
 from bitextfilter.io.work_folder import Manifest
@@ -63,9 +63,11 @@ def test_a_page_of_scored_rows() -> None:
     assert page.startswith("<!doctype html>\n") and page.endswith("</html>\n")
     assert facts_of(page) == {"rows": "51", "source words": "153", "target words": "153"}
     (score,) = data_of(page)["scores"]
-    assert (score["name"], score["labels"]) == ("score", [])
+    (corpus,) = score["corpora"]
+    assert (score["name"], corpus["labels"]) == ("score", [])
     assert (score["thresholds"][0], score["thresholds"][-1]) == (0, 1)
-    assert score["kept"][0][0] == 51 and score["kept"][0][score["thresholds"].index(0.5)] == 26
+    rows = corpus["kept"][0]
+    assert rows[0] == 51 and rows[score["thresholds"].index(0.5)] == 26
     assert {row[0] for row in data_of(page)["samples"]} == set(range(1, 52))
 
 
@@ -212,10 +214,120 @@ def test_names_of_scores() -> None:
     assert names("--header", "--column", "csls", data=headed) == ["csls"]
 
 
+def test_names_that_are_given() -> None:
+    scored = b"a\tb\t1\t2\na\tb\t3\t4\n"
+    both = ("--column", "3", "--column", "4")
+    page = page_of(*both, "--names", "mlp, cosine", data=scored)
+    assert [score["name"] for score in data_of(page)["scores"]] == ["mlp", "cosine"]
+    headed = b"x\ty\tm\tc\n" + scored
+    page = page_of("--header", "--column", "m", "--names", "mlp", data=headed)
+    assert [score["name"] for score in data_of(page)["scores"]] == ["mlp"]
+
+
+def cut_of(model: str, measure: str, languages: str = "") -> float:
+    """What the thresholds of a shipped model say."""
+    path = ROOT / "bitextfilter" / "pretrained" / model / "thresholds.json"
+    (found,) = [
+        one["threshold"]
+        for one in json.loads(path.read_text("utf-8"))["thresholds"]
+        if (one["use"], one["measure"], one["goal"]) == ("filtering", measure, "f1")
+        and one.get("languages", "") == languages
+    ]
+    return float(found)
+
+
+def test_the_model_names_the_measure_and_its_cut() -> None:
+    rows = b"".join(b"a b\tc d\t%.4f\n" % (n / 1000) for n in range(1001))
+    result = call("--model", "en-de", data=rows)
+    cut = cut_of("en-de", "mlp")
+    assert (
+        f"the recommended cut is mlp>={cut!r} (for filtering, by f1, model en-de" in result.stderr
+    )
+    (score,) = data_of(result.stdout)["scores"]
+    assert score["name"] == "mlp" and score["recommended"] == pytest.approx(cut)
+    kept = score["corpora"][0]["kept"][0][score["thresholds"].index(score["recommended"])]
+    assert kept == sum(n / 1000 >= cut for n in range(1001))
+
+
+def test_the_cut_of_a_measure_in_the_header_or_of_a_pair() -> None:
+    rows = b"s\tt\tcosine\n" + b"".join(b"a\tb\t%.4f\n" % (n / 99) for n in range(100))
+    page = page_of("--header", "--model", "en-de", data=rows)
+    (score,) = data_of(page)["scores"]
+    assert (score["name"], score["recommended"]) == ("cosine", cut_of("en-de", "cosine"))
+    other = call("--header", "--model", "en-de", data=rows.replace(b"cosine", b"laser"))
+    assert other.exit_code == 0
+    assert "warning: the model en-de recommends no cut for filtering by laser" in other.stderr
+    assert data_of(other.stdout)["scores"][0]["recommended"] is None
+
+
+OTHER = "".join(f"s {n}\tt {n}\t{n / 30 + 0.5:.4f}\tkind1\n" for n in range(21)).encode()
+
+
+def test_two_corpora(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_bytes(DATA)
+    (tmp_path / "b.tsv").write_bytes(OTHER + b"x\ty\tnone\tkind9\n")
+    words = (tmp_path / "a.tsv", "--against", tmp_path / "b.tsv", *SCORED, "--label", "4")
+    page = page_of(*words)
+    assert "<title>a.tsv against b.tsv</title>" in page
+    found = data_of(page)
+    (score,) = found["scores"]
+    first, second = score["corpora"]
+    assert found["corpora"] == ["a.tsv", "b.tsv"]
+    for corpus, data in ((first, DATA), (second, OTHER)):
+        scores = [float(line.split("\t")[2]) for line in data.decode().splitlines()]
+        kept = [sum(value >= cut - 1e-7 for value in scores) for cut in score["thresholds"]]
+        assert corpus["kept"][0] == kept
+    assert score["thresholds"][-1] == pytest.approx(20 / 30 + 0.5, abs=1e-4)
+    assert [label for label, _ in first["labels"]] == ["kind2", "kind1", "kind0"]
+    assert [label for label, _ in second["labels"]] == ["kind1"]
+    facts = page[page.index("<header>") : page.index("</header>")]
+    assert re.findall(r"<dt>rows(?: unscored)?</dt><dd>(\d+)", facts) == ["51", "21", "1"]
+    assert {sample[0] for sample in found["samples"]} == set(range(1, 52))
+    assert "The pairs shown are taken from all rows of a.tsv." in page
+
+
+def test_corpora_by_other_scores_are_not_compared(tmp_path: Path) -> None:
+    other, page = tmp_path / "b.tsv", tmp_path / "page.html"
+    other.write_bytes(b"source\ttarget\tcosine\na\tb\t1\n")
+    data = b"source\ttarget\tmlp\na\tb\t1\n"
+    words = ("--header", "--against", other, "-o", page)
+    message = f"{other}:1: the scores are cosine, those of stdin mlp; --column NAME finds"
+    says_one_line(call(*words, data=data), 65, message)
+    assert not page.exists()
+    assert call(*words, "--names", "any", data=data).exit_code == 0
+
+
+def test_faults_of_the_second_corpus_have_its_name(tmp_path: Path) -> None:
+    other, page = tmp_path / "b.tsv", tmp_path / "page.html"
+    other.write_bytes(b"a\tb\t1\tk\na\tb\n")
+    words = (*SCORED, "--against", other, "-o", page)
+    says_one_line(call(*words), 65, f"{other}:2: 2 columns, expected at least 3 (--column 3)")
+    assert not page.exists()
+    assert call(*words, "--on-error", "reject").exit_code == 0
+    assert page.read_text("utf-8").count("<dt>rows rejected</dt><dd>1</dd>") == 1
+    other.write_bytes(b"")
+    assert "There are no scored rows in b.tsv." in page_of(*SCORED, "--against", other)
+
+
+def test_several_files_are_one_corpus(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a.tsv", "b.tsv", "c.tsv")]
+    parts = ("".join(ROWS[:9]).encode(), "".join(ROWS[9:]).encode(), OTHER)
+    for path, data in zip(paths, parts, strict=True):
+        path.write_bytes(data)
+    page = page_of(*paths[:2], "--against", paths[2], *SCORED)
+    assert "<title>a.tsv, b.tsv against c.tsv</title>" in page
+    (score,) = data_of(page)["scores"]
+    assert [corpus["kept"][0][0] for corpus in score["corpora"]] == [51, 21]
+    command = score["corpora"][0]["command"]
+    assert command == (
+        f"bitext-rank {paths[0]} {paths[1]} -o kept.tsv --column 3 --order input --min-score"
+    )
+
+
 def test_labels_and_languages() -> None:
     page = page_of(*SCORED, "--label", "-1", "--languages", "en,zh-Hant")
     (score,) = data_of(page)["scores"]
-    assert {name: counts[0] for name, counts in score["labels"]} == dict.fromkeys(
+    assert {name: counts[0] for name, counts in score["corpora"][0]["labels"]} == dict.fromkeys(
         ("kind0", "kind1", "kind2"), 17
     )
     assert '<p lang="en" dir="auto">source 0 é</p><p lang="zh-Hant" dir="auto">Ziel 0 x' in page
@@ -294,6 +406,12 @@ def test_manifests(tmp_path: Path) -> None:
         (["--reasons", "mlp"], 2, "a column can only be named with --header"),
         (["--reasons", "9"], 65, "stdin:1: 4 columns, expected at least 9 (--reasons 9)"),
         (["--label", "9"], 65, "stdin:1: 4 columns, expected at least 9 (--label 9)"),
+        (["--names", "a,b"], 2, "--names has 2 names for 1 columns"),
+        (["--names", "a,"], 2, "expected names that differ, such as mlp,cosine"),
+        (["--against", "no.tsv"], 66, "no.tsv: cannot be opened"),
+        (["--against", "-"], 2, "--against needs another file than the input"),
+        (["-o", "run.json", "--against", "run.json"], 2, "--output needs a file of its own"),
+        (["--model", "none"], 66, "none"),
         (["--pairs", "0"], 2, "0 is not in the range 1<=x<=100"),
         (["--seed", "-1"], 2, "-1 is not in the range x>=0"),
         (["--plots", "run.json"], 74, "run.json: cannot be made: "),

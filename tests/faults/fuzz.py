@@ -16,6 +16,7 @@ from random import Random
 import fuzz_formats as formats
 import fuzz_long_rows as long_rows
 import fuzz_paraphrases as paraphrases
+import fuzz_pipelines as pipelines
 import fuzz_reports as reports
 import fuzz_rows as rows
 import fuzz_texts as texts
@@ -40,6 +41,11 @@ ATTACKS: dict[Attack, float] = {
     formats.misread: 2,
     formats.headers: 4,
     formats.together: 2,
+    pipelines.split: 1,
+    pipelines.align_words: 1,
+    pipelines.combiner: 0.5,
+    pipelines.bicleaner: 0.5,
+    pipelines.recipe: 0.5,
     texts.embed: 2,
     texts.translate: 1,
     texts.segment: 1,

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import toys
 import translators
 from click.testing import CliRunner
@@ -29,6 +30,7 @@ from bitextfilter.encoders.reference_classifier import (
 )
 from bitextfilter.io.judgements import Label, labels_text, read_sample
 from bitextfilter.models.folders import writing_folder
+from bitextfilter.similarity.score_combiner import CombinedColumn, Combiner, LogisticPart
 
 TINY = {
     "architecture": "averaging",
@@ -69,6 +71,7 @@ passes = 1
 REJECTS = "--on-error reject --rejects out.rejects.gz --manifest out.json"
 MODEL = "--model @/model --threads 1"
 TEXTS = "@/text.aa @/text.bb"
+GIVEN = "--source-vectors @/text.aa.npy --target-vectors @/text.bb.npy --threads 1"
 RULES = "--rule default --without language"
 TRAIN = "--languages aa,bb --development @/dev.tsv --pairs @/train.tsv --threads 1 -o out.model"
 WRITE = "--max-length 9 --threads 1 -o out.tsv"
@@ -82,6 +85,13 @@ LINES = {
     "score cached": f"bitext-score {MODEL} -i @/rows.tsv -o out.tsv --cache cache",
     "score resumed": f"bitext-score {MODEL} @/bad.tsv @/rows.tsv.gz -o out.tsv"
     f" --resume kept --shard-rows 50 {REJECTS}",
+    "bicleaner": "bitext-bicleaner --disable_hardrules -p 1 --scol 1 --tcol 2 @/bad.tsv out.tsv"
+    " @/model",
+    "score by a program": "bitext-score --scorer-command @/judge --scorer-processes 2 --cache cache"
+    " -i @/bad.tsv -o out.tsv.gz --on-error reject --rejects out.rejects.gz",
+    "combine": f"bitext-combine @/combiner.json -i @/scored.tsv -o out.tsv.xz {REJECTS}",
+    "combiner": "bitext-train-combiner --labels 1 --column 4 -i @/judged.tsv --bootstrap 9"
+    " -o out.json",
     "filter": f"bitext-filter {RULES} --threads 1 -i @/bad.tsv -o out.tsv.zst --explain {REJECTS}",
     "filter resumed": f"bitext-filter {RULES} --threads 2 @/rows.tsv @/rows.tsv.gz"
     " --shard-rows 60 --resume kept -o out.tsv.xz --manifest out.json",
@@ -95,6 +105,11 @@ LINES = {
     " --keep best --column 3 --groups out.groups --rejects out.rejects",
     "dedup near": "bitext-dedup @/rows.tsv @/rows.tsv.gz -o out.tsv --match near --by source"
     " --memory 1M",
+    "dedup against": "bitext-dedup @/scored.tsv -o out.tsv --against @/few.tsv --by either"
+    " --against-target @/dev.bb --overlap 0.5 --ngram 3 --memory 1M --rejects out.rejects",
+    "split": "bitext-split --part out.a=30% --part out.b=9 --rest out.c -i @/rows.tsv -o {}.tsv",
+    "split at once": "bitext-split --part out.a=30% --by target @/bad.tsv @/rows.tsv.gz"
+    f" --rest out.b -o {{}}.gz {REJECTS}",
     "report": "bitext-report -i @/scored.tsv --column 3 --reasons 2 -o out.html"
     " --manifest out.json",
     "sample to judge": "bitext-judge sample -i @/scored.tsv --column 3 --cut 0.4 --count 40"
@@ -114,7 +129,12 @@ LINES = {
     "align resumed": f"bitext-align {MODEL} {TEXTS} -o out.tsv --resume kept --batch-size 40",
     "align with an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index-save out.index",
     "align by an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index ivf --resume kept",
+    "align by given vectors": f"bitext-align {GIVEN} {TEXTS} -o out.tsv --resume kept",
+    "score given vectors": f"bitext-score {GIVEN} -i @/rows.tsv -o out.tsv --resume kept"
+    " --shard-rows 50",
     "align documents": f"bitext-align-documents {MODEL} {TEXTS} -o out.tsv",
+    "align words": "bitext-align-words -i @/bad.tsv -o out.tsv --save out.lexicon.gz --unaligned"
+    f" {REJECTS}",
     "segment": "bitext-segment learn --kind bpe --merges 30 @/text.aa -o out.bpe",
     "segment a text": "bitext-segment apply --segmenter @/model -i @/text.aa -o out.aa",
     "language model": "bitext-train-language-model --set order=2 -i @/text.aa -o out.arpa.gz",
@@ -172,6 +192,7 @@ UNWRITTEN = {
     "bitext-models list": "writes to stdout alone",
     "bitext-models show": "writes to stdout alone",
     "bitext-models verify": "writes to stdout alone",
+    "bitext-run": "starts the others",
 }
 """Commands without a line, and why."""
 
@@ -217,6 +238,7 @@ def inputs() -> Path:
     for side in "ab":
         vectors = "".join(f"{side}{n} {n % 7} {n % 5} 1\n" for n in range(50))
         (folder / f"{2 * side}.vec").write_text(f"50 3\n{vectors}")
+        np.save(folder / f"text.{2 * side}.npy", np.random.default_rng(1).random((150, 8)))
     _make_sample(folder)
     (folder / "encoder.json").write_text(json.dumps(TINY))
     (folder / "autoencoder.json").write_text(json.dumps(TINY_AUTOENCODER))
@@ -245,6 +267,9 @@ def _make_sample(folder: Path) -> None:
 def _make_models(folder: Path) -> None:
     """Models, and thresholds of one."""
     toys.toy_model(folder / "model")
+    column = CombinedColumn(3, 1, missing=False)
+    part = LogisticPart(0.1, [1.5], [0.5], [0.2], [0.0])
+    (folder / "combiner.json").write_bytes(Combiner([column], part).to_json())
     toys.toy_many(folder / "many")
     translators.saved(folder / "translator")
     translators.saved(folder / "same", letters="aa")

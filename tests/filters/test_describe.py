@@ -53,6 +53,12 @@ def test_the_default_rules_are_on_the_page() -> None:
     assert "".join(f"{spec}\n" for spec in DEFAULT) in PAGE
 
 
+def test_the_page_lists_the_rules_that_compare_sides() -> None:
+    part = PAGE.partition("## Texts of one language")[2].partition("pairs alone:")[2]
+    named = re.findall(r"`([a-z-]+)`", part.partition("\n## ")[0])
+    assert sorted(named) == sorted(name for name, rule in RULES.items() if not rule.sides_apart)
+
+
 def stands_alone(name: str) -> bool:
     try:
         return bool(make_rule(name, {}))

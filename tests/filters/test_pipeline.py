@@ -18,7 +18,7 @@ def naive(specs: list[str], pair: tuple[str, str]) -> list[str]:
     """The reasons that each rule alone has against one pair."""
     said = []
     for spec in specs:
-        keep, reason = parse_rule(spec).check(Pairs([pair[0]], [pair[1]]))
+        keep, reason, _ = parse_rule(spec).check(Pairs([pair[0]], [pair[1]]))
         said.append("" if keep[0] else reason(0))
     return said
 

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import WorkerError
+from bitextfilter.io.program_pool import Lines, PoolSettings, ProgramPool
 from bitextfilter.io.programs import Program
 
 LINES = [b"%d\n" % number for number in range(1, 7)]
 
 
 def answers(command: str, lines: list[bytes] = LINES, timeout: float | None = 20) -> list[bytes]:
-    with Program(command, timeout) as program:
-        return list(program.answers(lines))
+    with ProgramPool(PoolSettings(command, timeout=timeout)) as pool:
+        return [answer for _, some in pool.answers([Lines(lines)]) for answer in some]
 
 
 def test_each_line_has_an_answer() -> None:
@@ -39,8 +40,8 @@ def test_more_than_pipes_hold() -> None:
 
 
 def test_answers_come_before_the_end(tmp_path: Path) -> None:
-    with Program("head -n 1; sleep 100", None) as program:
-        assert next(program.answers(LINES)) == b"1"
+    with ProgramPool(PoolSettings("head -n 1; sleep 100")) as pool:
+        assert next(pool.answers([Lines(LINES)]))[1] == [b"1"]
 
 
 @pytest.mark.parametrize(
@@ -104,9 +105,9 @@ def test_all_that_it_started_ends_with_it(deaf: str, tmp_path: Path) -> None:
 
 
 ASKING = """
-from bitextfilter.io.programs import Program
-with Program("echo $$ > {path}; sleep 100") as program:
-    list(program.answers([b"x\\n"]))
+from bitextfilter.io.program_pool import Lines, PoolSettings, ProgramPool
+with ProgramPool(PoolSettings("echo $$ > {path}; sleep 100")) as pool:
+    list(pool.answers([Lines([b"x\\n"])]))
 """
 
 

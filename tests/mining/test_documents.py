@@ -14,6 +14,7 @@ from bitextfilter.mining import documents, link_costs
 from bitextfilter.mining.documents import (
     Alignment,
     DocumentModel,
+    align_by_given_vectors,
     align_by_lengths,
     align_by_vectors,
     align_by_words,
@@ -80,6 +81,29 @@ def test_by_vectors(seed: int) -> None:
     assert agreement(found, sizes) > 0.95
     assert found.distance is not None
     assert 0.2 < found.distance < 0.6
+
+
+def test_given_vectors_of_any_length() -> None:
+    """The score of a link is the cosine of means of unit vectors."""
+    generator = np.random.default_rng(3)
+    units = unit_rows(generator.standard_normal((9, DIM)).astype(np.float32))
+    lengths = generator.permutation(9)[:, None].astype(np.float32) + 0.1
+    joined = np.concatenate([units[:4], units[4:5] + units[5:6], units[6:]])
+    noisy = joined + 0.05 * generator.standard_normal(joined.shape).astype(np.float32)
+    texts = [f"s{n} and some words" for n in range(9)]
+    others = [*texts[:4], f"{texts[4]} {texts[5]}", *texts[6:]]
+    links, distance = align_by_given_vectors(texts, others, (units * lengths, noisy), SETTINGS)
+    pairs = [([*link.source], [*link.target]) for link in links]
+    assert pairs == [
+        *(([n], [n]) for n in range(4)),
+        ([4, 5], [4]),
+        *(([n], [n - 1]) for n in range(6, 9)),
+    ]
+    for link in links:
+        one, other = units[[*link.source]].sum(axis=0), noisy[[*link.target]].sum(axis=0)
+        cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+        assert link.score == pytest.approx(cosine, abs=1e-5)
+    assert distance is not None and distance < 0.3
 
 
 def test_lengths_help_whatever_is_usual() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bitextfilter.reports.charts import xml_text
 from bitextfilter.reports.page import Report, SideLanguages
+from bitextfilter.reports.score_view import Corpus
 from bitextfilter.reports.survey import Sample, Survey, reason_name, reasons_of
 
 HOSTILE = [
@@ -56,7 +57,8 @@ def read(text: str) -> Reader:
     survey = Survey([text])
     survey.add([Sample(n, text, text, (n / 9,), text, text) for n in range(9)])
     languages, runs = SideLanguages(text, text), [(text, {"command": text, text: text})]
-    report = Report(survey, text, languages, left_out={text: 1}, reasons=True, runs=runs)
+    corpora = [Corpus(survey, text, {text: 1}, [text]) for _ in range(2)]
+    report = Report(corpora, text, languages, reasons=True, runs=runs, recommended={text: 0.5})
     return Reader(report.html().decode())
 
 
@@ -81,7 +83,7 @@ def test_text_stays_text(text: str) -> None:
 def with_reasons(cell: str, asked: bool) -> Reader:
     survey = Survey(["score"])
     survey.add([Sample(n, "s", "t", (n / 9,), reasons=cell) for n in range(4)])
-    return Reader(Report(survey, "title", each=1, reasons=asked).html().decode())
+    return Reader(Report([Corpus(survey, "title")], "title", each=1, reasons=asked).html().decode())
 
 
 @pytest.mark.parametrize("text", HOSTILE)

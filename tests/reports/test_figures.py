@@ -107,6 +107,24 @@ def test_the_numbers_of_a_histogram_are_those_of_its_rows() -> None:
     }
 
 
+def test_a_recommended_cut_is_a_line_up_the_histogram() -> None:
+    scores = np.sort(np.float32([0, 0.05, 0.31, 0.35, 1]))
+    _, line = histogram_chart("mlp", scores, "histogram", (-1.0, 1.0), 0.25).marks
+    assert isinstance(line, Segments)
+    assert line.corners[0, [0, 2]].tolist() == [0.25, 0.25] and line.corners[0, 1] == 0
+    assert line.name == "recommended cut: 0.25"
+
+
+def test_of_many_labels_those_with_the_most_rows_are_drawn() -> None:
+    survey = Survey(["mlp"])
+    rows = [(label, n) for label in range(60) for n in range(1 + label)]
+    survey.add([Sample(1, "s", "t", (n / 60,), f"l{label}") for label, n in rows])
+    chart = spread_chart("mlp", spreads_of(survey, 0), "labels")
+    assert {row[0] for row in chart.table.rows} == {f"l{label}" for label in range(60)}
+    assert {text for _, text in chart.y.ticks} == {f"l{label}" for label in range(20, 60)}
+    assert "The 40 labels with the most rows are drawn, of 60." in chart.text
+
+
 def test_ratios_are_of_words() -> None:
     survey = Survey(["a"])
     rows = [("a b", "a b c d"), ("a", "b"), ("a b c", "a"), ("", "a")]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +16,12 @@ import numpy as np
 import pytest
 from browser import Browser, browsing, found
 from click.testing import CliRunner
+from console import BIN
 
 from bitextfilter.commands.report import main as report
 from bitextfilter.io.work_folder import Manifest
 from bitextfilter.reports.page import Report, SideLanguages
+from bitextfilter.reports.score_view import Corpus
 from bitextfilter.reports.survey import (
     FilterRun,
     Sample,
@@ -79,7 +84,10 @@ def written(folder: Path, name: str, rows: list[Sample], **options: Any) -> str:
     survey = Survey(names)
     survey.add(rows)
     path = folder / name
-    path.write_bytes(Report(survey, options.pop("title", "A corpus"), **options).html())
+    title = options.pop("title", "A corpus")
+    commands = [f"bitext-rank --column {n} --min-score" for n, _ in enumerate(names, 3)]
+    corpora = [Corpus(survey, title, {}, commands), *options.pop("others", ())]
+    path.write_bytes(Report(corpora, title, **options).html())
     return path.as_uri()
 
 
@@ -423,6 +431,148 @@ def test_it_fits(browser: Browser, tmp_path: Path, width: int) -> None:
         " parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getScreenCTM().a))"
     )
     assert letters >= 9.5
+
+
+OTHERS = [row for row in ROWS if row.number % 3]
+"""The rows of a second corpus."""
+
+
+@pytest.fixture
+def both(browser: Browser, tmp_path: Path) -> Browser:
+    """The page of two corpora, with a recommended cut of the first score."""
+    survey = Survey(["mlp", "csls"])
+    survey.add(OTHERS)
+    others = [Corpus(survey, "others.tsv", {}, ["bitext-rank -i others.tsv --min-score"] * 2)]
+    options = {"others": others, "recommended": {"mlp": 0.4321}, "title": "rows.tsv"}
+    browser.open(written(tmp_path, "both.html", ROWS, reasons=True, **options))
+    return browser
+
+
+def kept_of_both(page: Browser) -> list[list[str]]:
+    """What the threshold of the first score keeps of each corpus."""
+    found = texts(page, "#score-1 .yield dd")
+    return [found[:3], found[3:]]
+
+
+def test_two_corpora_stand_side_by_side(both: Browser) -> None:
+    assert texts(both, "header .corpus") == ["rows.tsv", "others.tsv"]
+    assert texts(both, "header dt + dd")[::3] == [str(len(ROWS)), str(len(OTHERS))]
+    titles = texts(both, "#score-1 figure h3")
+    kinds = ("mlp over the sorted corpus", "Histogram of mlp", "mlp by label")
+    assert titles == [f"{kind}: {name}" for kind in kinds for name in ("rows.tsv", "others.tsv")]
+    for place in range(0, 6, 2):
+        tops, lefts = zip(
+            *both.value(
+                "Array.from(document.querySelectorAll('#score-1 figure'),"
+                " f => [f.getBoundingClientRect().top, f.getBoundingClientRect().left])"
+            )[place : place + 2],
+            strict=True,
+        )
+        assert tops[0] == tops[1] and lefts[0] < lefts[1]
+    boxes = both.value(
+        "Array.from(document.querySelectorAll('#score-1 .cut'),"
+        " c => [c.dataset.axis, c.dataset.low, c.dataset.high].join())"
+    )
+    assert boxes[::2] == boxes[1::2]
+    assert len(texts(both, "#lengths-of-sides figure")) == 6
+    assert len(texts(both, "#reasons figure")) == 2
+
+
+def test_one_threshold_cuts_both(both: Browser) -> None:
+    for key in ("Home", "PageUp", "PageUp", "PageUp", "End"):
+        focus(both, "#score-1-slider")
+        both.press(key, KEYS[key])
+        threshold, _ = shown(both)
+        for kept, rows in zip(kept_of_both(both), (ROWS, OTHERS), strict=True):
+            passed = sum(np.float32(row.scores[0]) >= np.float32(threshold) for row in rows)
+            assert kept[0] == f"{passed} {100 * passed / len(rows):.1f}%"
+            tables = f"#score-1 .labels[data-corpus='{int(rows is OTHERS)}'] tbody tr"
+            by_label = [
+                sum(r.label == label for r in rows if r.scores[0] >= threshold - 1e-7)
+                for label in ("clean", "copy")
+            ]
+            lines = sorted(texts(both, tables))
+            totals = [sum(r.label == label for r in rows) for label in ("clean", "copy")]
+            for line, name, total, own in zip(
+                lines, ("clean", "copy"), totals, by_label, strict=True
+            ):
+                assert line.startswith(f"{name}{total}{own}")
+    text = both.value("document.getElementById('score-1-slider').getAttribute('aria-valuetext')")
+    assert re.fullmatch(
+        r"[\d.]+ keeps 0\.4% of the rows of rows\.tsv and 0\.\d% of the rows of others\.tsv", text
+    )
+    cuts = "Array.from(document.querySelectorAll('#score-1 .cut .across'), e => e.x1.baseVal.value)"
+    first, second, *others = both.value(cuts)
+    assert first != second and others[0] == others[1]
+
+
+def test_the_recommended_cut_is_marked_and_found_again(both: Browser) -> None:
+    assert shown(both)[0] == pytest.approx(0.4321)
+    assert "The recommended cut is 0.4321." in texts(both, "#score-1 .lead")
+    assert texts(both, "#score-1 figure .legend li").count("recommended cut: 0.4321") == 2
+    focus(both, "#score-1-slider")
+    both.press("Home", KEYS["Home"])
+    focus(both, "#score-1 button.recommended")
+    both.press("Enter", 13, "\r")
+    assert shown(both)[0] == pytest.approx(0.4321)
+    assert texts(both, "button.recommended") == ["recommended: 0.4321"]
+
+
+COPIED = "Object.defineProperty(navigator, 'clipboard', {value: {writeText: %s}})"
+
+
+def test_the_command_is_copied_by_keyboard(both: Browser) -> None:
+    lines = texts(both, "#score-1 .command code")
+    assert lines == [
+        "bitext-rank --column 3 --min-score 0.4321",
+        "bitext-rank -i others.tsv --min-score 0.4321",
+    ]
+    both.value(COPIED % "async t => { window.copied = t; }")
+    focus(both, "#score-1 .command code + button")
+    both.press("Enter", 13, "\r")
+    assert both.value("window.copied") == lines[0]
+    status = "document.querySelector('#score-1 [role=status]').textContent"
+    both.value("new Promise(done => setTimeout(done, 600))")
+    assert both.value(status) == "Copied."
+
+
+def test_the_command_is_selected_where_there_is_no_clipboard(both: Browser) -> None:
+    both.value(COPIED % "() => Promise.reject(new Error('no'))")
+    focus(both, "#score-1 .command code + button")
+    both.press("Enter", 13, "\r")
+    selected = both.value("new Promise(d => setTimeout(() => d(getSelection().toString()), 100))")
+    assert selected == "bitext-rank --column 3 --min-score 0.4321"
+
+
+def test_the_command_keeps_the_rows_that_the_page_shows(browser: Browser, tmp_path: Path) -> None:
+    """From the page of a real file, in a shell: its name needs quotes."""
+    rows, page = tmp_path / "the rows'.tsv", tmp_path / "page.html"
+    texts_of = (f"{r.source}\t{r.target}\t{r.scores[0]:.4f}\t{r.label}\n" for r in ROWS)
+    rows.write_text("a\tb\tmlp\tlabel\n" + "".join(texts_of))
+    words = ["-i", str(rows), "-o", str(page), "--header", "--column", "mlp"]
+    assert CliRunner().invoke(report, words).exit_code == 0
+    browser.open(page.as_uri())
+    focus(browser, "#score-1-slider")
+    browser.press("PageUp", KEYS["PageUp"])
+    _, kept = shown(browser)
+    (line,) = texts(browser, "#score-1 .command code")
+    search = f"{BIN}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": search}
+    subprocess.run(line, shell=True, cwd=tmp_path, env=environment, check=True, timeout=60)
+    lines = (tmp_path / "kept.tsv").read_text().splitlines()
+    assert len(lines) - 1 == int(kept[0].split()[0])
+    assert [line for line in rows.read_text().splitlines() if line in lines] == lines
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_two_corpora_fit(both: Browser, tmp_path: Path, width: int) -> None:
+    survey = Survey(["mlp", "csls"])
+    survey.add(OTHERS)
+    others = [Corpus(survey, "o" * 300, {}, ["c" * 300] * 2)]
+    both.resize(width, 800)
+    both.open(written(tmp_path, "wide.html", ROWS, others=others, title="t" * 300))
+    assert both.value(OUTSIDE) == []
+    assert both.value("document.documentElement.scrollWidth") <= width
 
 
 def test_motion_is_reduced(browser: Browser, address: str) -> None:

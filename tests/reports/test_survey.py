@@ -108,10 +108,10 @@ def test_characters_are_counted_without_spaces() -> None:
 
 def test_too_many_labels_are_one() -> None:
     found = Survey(["a"])
-    found.add([Sample(n, "s", "t", (0.0,), f"l{n % 100}") for n in range(300)])
+    found.add([Sample(n, "s", "t", (0.0,), f"l{n % 400}") for n in range(900)])
     assert len(found.labels) == MOST_LABELS + 1
     assert found.labels[-1] == OTHER_LABELS
-    assert found.codes().tolist() == [min(n % 100, MOST_LABELS) for n in range(300)]
+    assert found.codes().tolist() == [min(n % 400, MOST_LABELS) for n in range(900)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.cache import Cache
 from bitextfilter.scoring import cached_scores as module
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
-from bitextfilter.scoring.cached_scores import CachedScores, _keys, vector_digest
+from bitextfilter.scoring.cached_scores import CachedScores, pair_keys, vector_digest
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import Model, load, score_pairs
 
@@ -134,8 +134,8 @@ TEXTS = st.text(st.sampled_from("ab\t\n\0:19ä\ud800"), max_size=5)
 def test_keys_are_equal_where_pairs_are(pairs: list[tuple[str, str]]) -> None:
     tricky = [("a\tb", "c"), ("a", "b\tc"), ("ab", "c"), ("a", "bc"), ("1:a", "b"), ("1", ":ab")]
     pairs += [*tricky, ("", "abc"), ("abc", "")]
-    assert len(set(_keys(b"context", pairs))) == len(set(pairs))
-    assert len({key for c in (b"1", b"2") for key in _keys(c, tricky)}) == 2 * len(tricky)
+    assert len(set(pair_keys(b"context", pairs))) == len(set(pairs))
+    assert len({key for c in (b"1", b"2") for key in pair_keys(c, tricky)}) == 2 * len(tricky)
 
 
 def test_other_neighbours_miss_where_they_matter(

@@ -27,6 +27,7 @@ from bitextfilter.similarity.word_network import (
     coverage,
 )
 from bitextfilter.text.features import MOST_WORDS, WordReader, repeats, spellings
+from bitextfilter.text.identifier import load_ngram_identifier
 
 DIM = 10
 SETTINGS = WordClassifierSettings(
@@ -254,6 +255,7 @@ def test_agrees_with_the_definition(quality: float) -> None:
         {"width": 5, "hidden": 7},
         {"bigrams": 0},
         {"multilingual": True},
+        {"language_weight": 0.7},
     ],
 )
 def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> None:
@@ -264,19 +266,49 @@ def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> No
     i, j = (chance.integers(0, len(texts), 400) for _ in range(2))
     both = sides(texts, texts)
     classifier = make(replace(SETTINGS, **changes))
-    whole = classifier.scorer_factory(encode)(*both)(i, j)
+    languages = ("en", "de")
+    whole = classifier.scorer_factory(encode, languages=languages)(*both)(i, j)
     assert np.ptp(np.log(whole)) > 0.3
     order = chance.permutation(400)
-    scoring = classifier.scorer_factory(encode, threads=2)
+    scoring = classifier.scorer_factory(encode, threads=2, languages=languages)
     assert np.array_equal(scoring(*both)(i[order], j[order]), whole[order])
     assert np.array_equal(scoring(*both)(i[:7], j[:7]), whole[:7])
     for pair in range(12):
         one = sides([texts[i[pair]]], [texts[j[pair]]])
-        assert np.array_equal(
-            classifier.scorer_factory(encode)(*one)(np.zeros(1, np.int64), np.zeros(1, np.int64)),
-            whole[pair : pair + 1],
-        )
+        alone = classifier.scorer_factory(encode, languages=languages)(*one)
+        only = np.zeros(1, np.int64)
+        assert np.array_equal(alone(only, only), whole[pair : pair + 1])
     assert scoring(*both)(i[:0], j[:0]).shape == (0,)
+
+
+def test_text_in_another_language_lowers_the_score() -> None:
+    """By the weight, the nats by which another language leads; on both sides, at most seven."""
+    sources = ["We shall meet again next week.", "Nous nous reverrons demain.", "5", "Tom"]
+    targets = ["Wir sehen uns nächste Woche wieder.", "Wir sehen uns morgen.", "5", "Sejdeme se."]
+    both, places = sides(sources, targets), np.arange(4)
+    plain = make().scorer_factory(encode)(*both)(places, places).astype(np.float64)
+    classifier = make(replace(SETTINGS, language_weight=0.5))
+    found = classifier.scorer_factory(encode, languages=("en", "de"))(*both)(places, places)
+    identifier, offsets = load_ngram_identifier(), np.zeros(4)
+    for language, texts in (("en", sources), ("de", targets)):
+        logits = np.log(identifier.probabilities(texts))
+        place = identifier.place(language)
+        assert place is not None
+        leads = logits[:, place] - np.delete(logits, place, axis=1).max(axis=1)
+        grams = identifier.evidence(texts)[:, -1]
+        offsets += 0.5 * np.clip(leads, -7, 0) * np.minimum(1, grams / 120)
+    expected = 1 / (1 + np.exp(-np.log(plain / (1 - plain)) - offsets))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert found[0] == np.float32(plain[0]) and found[2] == np.float32(plain[2])
+    assert found[1] < plain[1] * 0.8 and found[3] < plain[3] * 0.9
+    added = classifier.offsets((sources, targets), ("en", "de"), lambda word: (word,))
+    np.testing.assert_allclose(added, offsets, atol=1e-6)
+    classifier.scale_offsets(0.5)
+    halved = classifier.offsets((sources, targets), ("en", "de"), lambda word: (word,))
+    np.testing.assert_allclose(halved, added / 2)
+    for unknown in (None, ("xx", "yy")):
+        same = classifier.scorer_factory(encode, languages=unknown)(*both)(places, places)
+        assert np.array_equal(same, plain.astype(np.float32))
 
 
 def test_words_beyond_the_limit_are_not_read() -> None:
@@ -309,7 +341,7 @@ def test_the_cache_begins_anew_and_nothing_changes() -> None:
         found.append(cache.read(["seven three"]))
     assert len(found[0][0]) < len(found[1][0])
     rows = [
-        (table[read.words.flat], read.spelling.letters[read.words.flat]) for table, read in found
+        (table[read.words.flat], read.spelling.letters[read.words.flat]) for table, read, _ in found
     ]
     assert torch.equal(rows[0][0], rows[1][0])
     assert np.array_equal(rows[0][1], rows[1][1])
@@ -326,12 +358,12 @@ def test_the_cache_of_few_but_long_texts_begins_anew() -> None:
 def test_the_cache_grows_and_what_it_gave_stays() -> None:
     parts = make(), 0, encode
     cache = WordCache(*parts, most=8)
-    before, _ = cache.read(["one two three"])
+    before, _, _ = cache.read(["one two three"])
     copy = before.clone()
-    after, read = cache.read(["one " + " ".join(f"word{i}" for i in range(20))])
+    after, read, _ = cache.read(["one " + " ".join(f"word{i}" for i in range(20))])
     assert torch.equal(before, copy)
     assert torch.equal(after[: len(copy)], copy)
-    alone, only = WordCache(*parts).read(["word19"])
+    alone, only, _ = WordCache(*parts).read(["word19"])
     assert torch.equal(after[read.words.flat[-1]], alone[only.words.flat[0]])
 
 

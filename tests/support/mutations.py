@@ -16,6 +16,7 @@ POOLING = "models/pooling.py"
 JOINED = "encoders/joined.py"
 NEIGHBOURS = "similarity/neighbours.py"
 VECTORS = "similarity/vectors.py"
+COMBINER = "similarity/score_combiner.py"
 
 LOSSES = "tests/training/test_objectives.py"
 LEARNING = "tests/training/test_bilingual_training.py"
@@ -23,6 +24,7 @@ MEANING = "tests/system/test_meaning.py"
 FORMULAS = "tests/encoders/test_formulas.py"
 JOINING = "tests/encoders/test_joined.py"
 POOLINGS = "tests/models/test_pooling.py"
+COMBINING = "tests/training/test_combiner.py"
 
 
 class Mutation(NamedTuple):
@@ -320,5 +322,85 @@ MUTATIONS = (
         "some *= (weight**0.5 /",
         "some *= (weight /",
         JOINING,
+    ),
+    Mutation(
+        "groups of given vectors: the mean of unit vectors",
+        "longer vectors weigh more",
+        "mining/documents.py",
+        "group_sums(unit_rows(rows), settings.largest)",
+        "group_sums(rows, settings.largest)",
+        "tests/mining/test_documents.py",
+    ),
+    Mutation(
+        "mean of a static model's vectors",
+        "their sum",
+        "encoders/static.py",
+        'mode="mean"',
+        'mode="sum"',
+        "tests/encoders/test_foreign.py",
+    ),
+    Mutation(
+        "share of n-grams in other files (Brown et al. 2020, appendix C)",
+        "n-grams with the same words in another order are the same",
+        "corpus/other_texts.py",
+        "filled[ahead:] * np.uint64(power)",
+        "filled[ahead:]",
+        "tests/corpus/test_other_texts.py",
+    ),
+    Mutation(
+        "share of n-grams in other files (Brown et al. 2020, appendix C)",
+        "by pair, one side is enough",
+        "corpus/other_texts.py",
+        "enough.all(axis=0)",
+        "enough.any(axis=0)",
+        "tests/corpus/test_other_texts.py",
+    ),
+    Mutation(
+        "parts of a corpus by the hash of a group's least key",
+        "the least key itself is taken, so large groups come first",
+        "corpus/split.py",
+        "hashes = _hashes(_least_of_groups(keys))",
+        "hashes = _least_of_groups(keys) >> np.uint64(1)",
+        "tests/corpus/test_split.py",
+    ),
+    Mutation(
+        "parts of a corpus by the hash of a group's least key",
+        "each part begins at 0",
+        "corpus/split.py",
+        "accumulate(part.share for part in settings.parts)",
+        "(part.share for part in settings.parts)",
+        "tests/corpus/test_split.py",
+    ),
+    Mutation(
+        "words without a link, of both sides",
+        "words of one side are counted twice",
+        "mining/word_lexicon.py",
+        "len({j for _, j in links})",
+        "len({i for i, _ in links})",
+        "tests/mining/test_word_lexicon.py",
+    ),
+    Mutation(
+        "probabilities of a lexicon of words, of the target word first",
+        "both directions change places in the file",
+        "mining/word_lexicon.py",
+        "(back, there)",
+        "(there, back)",
+        "tests/mining/test_word_lexicon.py",
+    ),
+    Mutation(
+        "combiner of scores, the sigmoid of a weighted sum",
+        "a missing score has no weight of its own",
+        COMBINER,
+        "np.where(missing, self.missing_weights, standard * np.array(self.weights))",
+        "np.where(missing, 0.0, standard * np.array(self.weights))",
+        COMBINING,
+    ),
+    Mutation(
+        "combiner of scores, boosted trees",
+        "a score at a threshold goes right",
+        COMBINER,
+        "values <= thresholds[at]",
+        "values < thresholds[at]",
+        COMBINING,
     ),
 )

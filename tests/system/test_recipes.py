@@ -151,7 +151,7 @@ def many_languages(data: Path) -> tuple[str, ...]:
     for line in lines(recipe / "open.txt"):
         columns, file = line.partition("@")[0].split("\t")
         if columns == "-":
-            table = ["\t".join(names), *sentences(names, 8)]
+            table = ["\t".join(names), *sentences(names, 4)]
             (data / file).parent.mkdir(parents=True, exist_ok=True)
             (data / file).write_bytes(lzma.compress("".join(f"{r}\n" for r in table).encode()))
         else:
@@ -189,7 +189,10 @@ def nepali(data: Path) -> None:
         write(data / f"{part}/flores.ne-en.tsv", ["\t".join(pair[::-1]) for pair in pairs[:20]])
 
 
-def test_the_recipe_of_many_languages(tmp_path: Path, commands: Path) -> None:
+def test_the_recipe_of_many_languages(
+    tmp_path: Path, commands: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SETTINGS", "width=8\nhidden=16\ntraining.batch_size=512")
     recipe, data, out = EXAMPLES / "train-multi", tmp_path / "data", tmp_path / "out"
     names = many_languages(data)
     done = run(recipe / "train.sh", data, out, first=commands)

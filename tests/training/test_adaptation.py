@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from bitextfilter.similarity.pair_classifier import PairClassifier, build_classifier
 from bitextfilter.similarity.sentence_classifier import SentenceClassifierSettings
 from bitextfilter.similarity.separation import roc_auc
-from bitextfilter.training.adaptation import STRENGTHS, adapt_output, hidden_rows
+from bitextfilter.training.adaptation import STRENGTHS, GradedPairs, adapt_output, hidden_rows
 from bitextfilter.training.labelled_pairs import LabelledVectors
 
 DIM, ROWS = 6, 150
@@ -25,6 +25,15 @@ def toy(seed: int = 1) -> tuple[LabelledVectors, list[str]]:
     source, target = (chance.normal(size=(ROWS, DIM)).astype(np.float32) * 4 for _ in range(2))
     good = (source[:, 0] + target[:, 0] > 0).astype(np.float32)
     return LabelledVectors(source, target, good), [f"s{row % 70}" for row in range(ROWS)]
+
+
+OFFSETS = np.random.default_rng(7).normal(size=ROWS)
+
+
+def graded(
+    pairs: LabelledVectors, groups: list[str], offsets: np.ndarray | None = None
+) -> GradedPairs:
+    return GradedPairs(pairs, groups, np.zeros(ROWS) if offsets is None else offsets)
 
 
 def classifier(quality: float = 0.01) -> PairClassifier:
@@ -45,7 +54,7 @@ def test_it_learns_the_grades(quality: float) -> None:
     (pairs, groups), network = toy(), classifier(quality)
     before = levels(network, pairs)
     good = pairs.qualities == 1
-    report = adapt_output(network, pairs, groups, 1)
+    report = adapt_output(network, graded(pairs, groups), 1)
     np.testing.assert_allclose(report.before, 1 / (1 + np.exp(-before)), rtol=1e-4)
     after = levels(network, pairs)
     assert roc_auc(after[good], after[~good]) > roc_auc(before[good], before[~good]) + 0.05
@@ -65,14 +74,14 @@ def test_the_fit_is_that_of_an_independent_optimiser() -> None:
 
     def loss(values: np.ndarray) -> float:
         w, b, heat = values[:-2], values[-2], values[-1]
-        z = (hidden @ w + b) / np.exp(heat)
+        z = ((hidden @ w + b) + OFFSETS) / np.exp(heat)
         fit = np.logaddexp(0, z) - pairs.qualities * z
         held = 10 * ((w - weight[0]) ** 2).sum() + (b - bias[0]) ** 2 + heat**2
         return float(fit.sum() + held)
 
     start = np.concatenate([weight[0], bias, [0.0]])
     expected = minimize(loss, start, method="BFGS", options={"gtol": 1e-6}).fun
-    adapt_output(network, pairs, groups, 1, strengths=[10.0])
+    adapt_output(network, graded(pairs, groups, OFFSETS), 1, strengths=[10.0])
     found = np.concatenate(
         [
             network.output_layer.weight.detach().double().numpy()[0],
@@ -87,7 +96,7 @@ def test_a_strong_ridge_keeps_the_order() -> None:
     (pairs, groups), network = toy(), classifier()
     before = levels(network, pairs)
     weight = network.output_layer.weight.detach().clone()
-    report = adapt_output(network, pairs, groups, 1, strengths=[math.inf])
+    report = adapt_output(network, graded(pairs, groups), 1, strengths=[math.inf])
     assert torch.equal(network.output_layer.weight, weight)
     assert math.isinf(report.strength)
     after = levels(network, pairs)
@@ -99,7 +108,7 @@ def test_the_same_seed_gives_the_same_layer_and_the_rest_stays() -> None:
     pairs, groups = toy()
     networks = [classifier() for _ in range(3)]
     for network, seed in zip(networks, (1, 1, 2), strict=True):
-        adapt_output(network, pairs, groups, seed)
+        adapt_output(network, graded(pairs, groups), seed)
     states = [network.state_dict() for network in networks]
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
     fresh = classifier().state_dict()

@@ -19,6 +19,7 @@ PAIRS = [
     ("Red car", "Rotes Auto"),
     ("", "Nichts"),
     ("猫が好きです。", "Die Katze"),
+    ("We shall meet again tomorrow.", "Morgen zien wij elkaar weer."),
 ]
 
 
@@ -48,6 +49,9 @@ def test_reasons_are_those_of_the_pair(model: Model) -> None:
     assert named(found[4], "fragment") == "fragment=2 words"
     assert named(found[5], "fragment") == "fragment=0 words"
     assert named(found[0], "negation") == named(found[0], "fragment") == ""
+    assert named(found[7], "target-language").startswith("target-language=nl(+")
+    assert named(found[6], "source-language").startswith("source-language=ja(+")
+    assert named(found[7], "source-language") == named(found[0], "target-language") == ""
 
 
 @pytest.mark.parametrize("measure", ["mlp", "cosine"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.given import VectorFiles, signed_vectors
 from bitextfilter.commands.frame.options import (
     COUNT,
     NATURAL,
@@ -22,10 +23,11 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
+from bitextfilter.io.rows import Row
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
-    from bitextfilter.arrays import Scores
+    from bitextfilter.arrays import Scores, Vectors
     from bitextfilter.evaluation.recovery import RowScorer
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
@@ -77,8 +79,11 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@command("recovery", _Settings, row_options("output texts errors"), ScorerOptions, ModelName)
-def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
+_ROWS = row_options("output texts errors")
+
+
+@command("recovery", _Settings, _ROWS, ScorerOptions, ModelName, VectorFiles)
+def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> None:
     """Measure the sentence alignment recovery error on the translations in FILE.
 
     One side is shuffled, and each sentence takes its best-scoring counterpart: the error is the
@@ -87,7 +92,8 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     and a tie is an error. Memory holds FILE and its vectors.
 
     mlp scores every source with every target: about a minute a core for 1,000 pairs, four for
-    2,000; translators take hours. stderr shows their progress.
+    2,000; translators take hours. stderr shows their progress. --source-vectors and
+    --target-vectors take the place of a model.
 
     Writes a line for each similarity, tab-separated: name, forward, backward, mean, signature.
 
@@ -99,15 +105,15 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     from bitextfilter.evaluation.result import Result, signature
 
     scorers.check(settings.names)
-    output, pairs = run.output(), run.pairs(settings.file)
-    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+    output, (rows, read) = run.output(), _read(run, settings.file, given)
+    sources, targets = ([row.texts[side] for row in rows] for side in (0, 1))
     kept = distinct_pairs(sources, targets)
     run.counts["set aside"] = len(sources) - len(kept)
     if not kept:
         raise InputError("no pairs", file=stream_name(settings.file))
     sides = [sources[i] for i in kept], [targets[i] for i in kept]
-    records = []
-    for name, scorer, facts in _scorers(run, sides, settings, scorers):
+    records, vectors = [], read and read([rows[i] for i in kept])
+    for name, scorer, facts in _scorers(run, sides, settings, scorers, vectors):
         result = dataclasses.replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
         figure = f"recovery_error = {result.mean:.2f}"
         line = signature(figure, n=result.pairs, sim=name, **facts)
@@ -119,27 +125,65 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     output.write(found.text(settings.as_json))
 
 
+class _Given(NamedTuple):
+    """Vectors of both sides, and the fact for signatures that names them."""
+
+    source: Vectors
+    target: Vectors
+    facts: _Facts
+
+    def scorers(self, neighbours: int) -> Callable[[str], RowScorer]:
+        """Return the function from a similarity's name to its scorer."""
+        from bitextfilter.evaluation.recovery import vector_scorer
+
+        return lambda name: vector_scorer(name, self.source, self.target, None, neighbours)
+
+
+def _read(
+    run: Run, file: str, given: VectorFiles
+) -> tuple[list[Row], Callable[[list[Row]], _Given] | None]:
+    """Return the good rows of a file, and the function that reads given vectors of some."""
+    reader = run.rows(file=file)
+    if not given:
+        windows, read = run.windows(reader), None
+    else:
+        from bitextfilter.io.given_vectors import GivenRows
+
+        given.check(("device",))
+        files = given.open(run)
+        rows = GivenRows(reader, files)
+        windows = run.windows(rows)
+
+        def read(some: list[Row]) -> _Given:
+            source, target = (each[rows.places(some)] for each in files)
+            return _Given(source, target, dict(signed_vectors(files)))
+
+    return [row for window in windows for row in window if isinstance(row, Row)], read
+
+
 def _scorers(
-    run: Run, sides: _Sides, settings: _Settings, options: ScorerOptions
+    run: Run,
+    sides: _Sides,
+    settings: _Settings,
+    options: ScorerOptions,
+    given: _Given | None,
 ) -> Iterator[tuple[str, RowScorer, _Facts]]:
     """Yield the name and the scorer of each similarity, and facts for its signature."""
     from bitextfilter.evaluation.recovery import baseline
 
     names, languages = settings.names, None
-    if names == ("all",) or set(names) & set(_VECTORS):
+    if given is not None:
+        names, made_by = _available(None, names), given.facts
+        scorer_of = given.scorers(settings.neighbours)
+    elif names == ("all",) or set(names) & set(_VECTORS):
         model = run.model()
         names, languages = _available(model, names), model.languages
         scorer_of = _vector_scorers(run, model, sides, settings.neighbours)
+        made_by = {"model": model.digest}
     asked = [name for name in names if name in _TRANSLATED]
     if asked:
         scorers = load_scorers(run, options, asked, languages).scorers
-        translated_by: _Facts = {
-            fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
-            for fact in ("translators", "language_models")
-            if fact in run.facts
-        }
-        if weights := options.weights:
-            translated_by["weights"] = weights
+        translated_by = _signed_scorers(run, options)
     for name in names:
         if name in _BASELINES:
             seed: _Facts = {"seed": settings.seed} if name == "random" else {}
@@ -149,21 +193,32 @@ def _scorers(
             yield name, scorer, translated_by
         else:
             margin: _Facts = {"k": settings.neighbours} if name in _MARGINS else {}
-            slow = name == "mlp"
-            scorer = (
-                _with_progress(run, name, scorer_of(name), sides, _PAIRS)
-                if slow
-                else scorer_of(name)
-            )
-            yield name, scorer, {**margin, "model": model.digest}
+            scorer = scorer_of(name)
+            if name == "mlp":
+                scorer = _with_progress(run, name, scorer, sides, _PAIRS)
+            yield name, scorer, {**margin, **made_by}
 
 
-def _available(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return *names*, or for ``all`` the model's; SettingsError for one it lacks."""
+def _signed_scorers(run: Run, options: ScorerOptions) -> _Facts:
+    """Return the facts about translators and language models for a signature."""
+    facts: _Facts = {
+        fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
+        for fact in ("translators", "language_models")
+        if fact in run.facts
+    }
+    if weights := options.weights:
+        facts["weights"] = weights
+    return facts
+
+
+def _available(model: Model | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *names*, or for ``all`` those there are; SettingsError for one that is not."""
     if names == ("all",):
         everything = (*_VECTORS, *_BASELINES)
-        return tuple(n for n in everything if n != "mlp" or model.classifier is not None)
-    if "mlp" in names and model.classifier is None:
+        return tuple(n for n in everything if n != "mlp" or (model and model.classifier))
+    if "mlp" in names and model is None:
+        raise SettingsError("mlp needs a model: vectors are given")
+    if "mlp" in names and model is not None and model.classifier is None:
         raise SettingsError(f"mlp needs a classifier, and the model {model.name} has none")
     return names
 

@@ -64,7 +64,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -76,6 +76,7 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import (
+    ERROR,
     EXIT_HELP,
     Guard,
     StdoutPipe,
@@ -88,6 +89,7 @@ from bitextfilter.commands.frame.options import (
     Options,
     RowSettings,
     Scaling,
+    is_given,
     needs_own_file,
     options_of,
 )
@@ -167,7 +169,7 @@ class _Framed(click.Command):
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else self.name
             message = error.format_message().rstrip(".")
-            tell(f"{path}: {' '.join(message.split())} (see {path} --help)")
+            tell(f"{' '.join(message.split())} (see {path} --help)", f"{path}:", ERROR)
             code = 2
         except (click.Abort, KeyboardInterrupt):
             code = 130
@@ -354,3 +356,13 @@ def _run_of(settings: Mapping[type, Any]) -> Run:
     files = run.row_settings
     needs_own_file("--manifest", run.common.manifest, (*files.inputs, files.output, files.rejects))
     return run
+
+
+def needs_none_of(names: Iterable[str], reason: str) -> None:
+    """Raise UsageError, with the *reason*, if an option that is one of the fields is given."""
+    options = {
+        one.name: max(one.opts, key=len) for one in click.get_current_context().command.params
+    }
+    for name in names:
+        if is_given(name):
+            raise click.UsageError(f"{options[name]} {reason}")

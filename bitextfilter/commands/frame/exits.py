@@ -142,7 +142,7 @@ class Guard:
         return self._say(message, code)
 
     def _say(self, message: str, code: int) -> int:
-        tell(f"{self._name}: {message}")
+        tell(message, f"{self._name}:", ERROR)
         return code
 
 
@@ -165,10 +165,26 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def tell(message: str) -> None:
-    """Write a message as one line of stderr; ignore a closed or full one."""
+ERROR, WARNING, SUMMARY = "red", "yellow", "green"
+"""The colours of what a command says, on a terminal."""
+
+
+def tell(message: str, label: str = "", colour: str = "") -> None:
+    """Write a message as one line of stderr, after its *label*; ignore a closed or full one.
+
+    A *colour* is that of the label, where ``has_colours``.
+    """
+    shown = printable(f"{label} {message}" if label else message)
     with suppress(OSError, ValueError):
-        click.echo(printable(message), err=True)
+        if colour and shown.startswith(label) and has_colours():
+            shown = click.style(label, fg=colour) + shown[len(label) :]
+        click.echo(shown, err=True)
+
+
+def has_colours() -> bool:
+    """Return whether stderr is a terminal with colours, and NO_COLOR (no-color.org) is not set."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 _SHORTAGE = (

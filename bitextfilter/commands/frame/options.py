@@ -32,6 +32,7 @@ from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+    from click.shell_completion import CompletionItem
 
 DEFAULT_MODEL = "en-de"
 
@@ -74,6 +75,13 @@ def as_languages(value: str) -> tuple[str, str]:
     if len(names) != 2 or not all(map(_LANGUAGE.fullmatch, names)):
         raise click.BadParameter("expected two languages, source and target, such as en,de")
     return names[0], names[1]
+
+
+def as_language(value: str) -> str:
+    """Read ``en``: the code of a language."""
+    if not _LANGUAGE.fullmatch(value):
+        raise click.BadParameter(f"{value!r} is not the code of a language, such as en")
+    return value
 
 
 def as_all_languages(value: str) -> tuple[str, ...]:
@@ -196,6 +204,27 @@ def argument(metavar: str | None = None, **details: Any) -> Any:
     return field(default=unset, metadata={"parameter": (click.Argument, [], details)})
 
 
+def _completed_path(
+    _context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Let the shell complete the value of a parameter as the path of a file, or of a folder."""
+    from click.shell_completion import CompletionItem
+
+    folder = re.search("DIR|FOLDER", parameter.metavar or "")
+    return [CompletionItem(incomplete, type="dir" if folder else "file")]
+
+
+def _made(
+    kind: type[click.Parameter], declared: Sequence[str], details: Mapping[str, Any]
+) -> click.Parameter:
+    """Return a parameter; the shell completes paths, which most arguments are."""
+    own = {name: value for name, value in details.items() if value is not None}
+    path = kind is click.Argument or re.search("FILE|DIR|FOLDER", own.get("metavar", ""))
+    if path and "type" not in own:
+        own["shell_complete"] = _completed_path
+    return kind(list(declared), **own)
+
+
 class Options(NamedTuple):
     """Some options of a command, and the settings that are made of their values."""
 
@@ -223,8 +252,7 @@ def options_of(
         if "parameter" in one.metadata and (not wanted or one.name in wanted):
             kind, declared, details = one.metadata["parameter"]
             details = {**details, "hidden": hidden or None, **changes.get(one.name, {})}
-            given = {name: value for name, value in details.items() if value is not None}
-            parameters.append(kind([*declared, one.name], **given))
+            parameters.append(_made(kind, [*declared, one.name], details))
     return Options(settings, parameters)
 
 

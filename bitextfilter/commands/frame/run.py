@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.frame.exits import open_stdin, tell
+from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin, tell
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import is_table, open_input, open_output, open_rows
@@ -112,8 +112,8 @@ class Messages:
             parts.append(f"after {minutes:.0f} min")
         return ", ".join(parts)
 
-    def note(self, message: str) -> None:
-        """Write a message; ignore a closed or full stderr."""
+    def note(self, message: str, colour: str = "") -> None:
+        """Write a message; ignore a closed or full stderr. A *colour* is that of its label."""
         self.notes.append(message)
         self._spoken = time.monotonic()
         if self._quiet:
@@ -121,7 +121,7 @@ class Messages:
         with suppress(OSError):
             if self._bar is not None:
                 self._bar.clear()
-        tell(f"{self._command}: {message}")
+        tell(message, f"{self._command}:", colour)
 
     def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
         """Return the progress, to be moved on; a new *unit* (at first rows) begins another."""
@@ -223,7 +223,7 @@ class Run:
                 parts.append(f"{speed:.0f} rows/s")
             if "model" in self.facts:
                 parts.append(f"model {self.facts['model']} {self.facts['digest']}")
-            self.note(", ".join(parts))
+            self.messages.note(", ".join(parts), SUMMARY)
 
     @property
     def command_line(self) -> str:
@@ -283,7 +283,7 @@ class Run:
         *columns* and *file* override the options.
         """
         if file is not None:
-            self.row_settings = replace(self.row_settings, input=file)
+            self.row_settings = replace(self.row_settings, input=file, row_files=())
         settings = self.row_settings
         columns = columns or settings.columns
         if not settings.header and any(isinstance(c.where, str) for c in columns.wanted()):
@@ -302,21 +302,31 @@ class Run:
             self.warn(reader.doubt)
         return reader
 
-    def windows(self, rows: RowReader, again: bool = False) -> Iterator[list[Row | BadRow]]:
+    def windows(
+        self, rows: Iterable[Row | BadRow], again: bool = False, fault: Fault | None = None
+    ) -> Iterator[list[Row | BadRow]]:
         """Yield windows of --batch-size rows, counted, with stdout flushed after each.
 
-        A bad row stops the run (InputError); with --on-error reject it is written to the rejects
-        file and keeps its place in the window. Rows read *again* are neither counted nor rejected.
+        A row with a *fault* is bad, too. A bad row stops the run (InputError); with --on-error
+        reject it is written to the rejects file and keeps its place in the window. Rows read
+        *again* are neither counted nor rejected.
         """
         for window in row_windows(rows, self.common.batch_size):
+            if fault is not None:
+                assert isinstance(rows, RowReader), "a fault is of rows as they were read"
+                window = [_judged(row, fault, rows) for row in window]
             if not again:
-                for row in window:
-                    if isinstance(row, BadRow):
-                        self.reject(row)
-                self.counts["rows"] += len(window)
-                self.check_bad()  # before the window costs time; advance checks the faults found
+                self.admit(window)
             yield window
             self.advance(len(window))
+
+    def admit(self, window: list[Row | BadRow]) -> None:
+        """Count the rows of a window, and reject the bad ones."""
+        for row in window:
+            if isinstance(row, BadRow):
+                self.reject(row)
+        self.counts["rows"] += len(window)
+        self.check_bad()  # before the window costs time; advance checks the faults found
 
     def good_windows(
         self,
@@ -461,7 +471,13 @@ class Run:
 
     def warn(self, message: str) -> None:
         """Write a warning to stderr, unless -q."""
-        self.note(f"warning: {message}")
+        self.messages.note(f"warning: {message}", WARNING)
+
+
+def _judged(row: Row | BadRow, fault: Fault, rows: RowReader) -> Row | BadRow:
+    """Return a row with a fault as a bad one."""
+    found = fault(row) if isinstance(row, Row) else None
+    return rows.parser.refused(row, *found) if isinstance(row, Row) and found else row
 
 
 def _remedy(row: BadRow, inputs: Sequence[str], command: str) -> str:

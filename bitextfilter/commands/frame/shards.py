@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
 from socket import gethostname
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import click
@@ -21,11 +21,13 @@ from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.commands.frame.options import Common, RowSettings
 from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
+from bitextfilter.io.digests import file_digest
 from bitextfilter.io.shards import Shard, cut, nth_part
 from bitextfilter.io.work_folder import Fact, WorkFolder, kept_folder, passing_folder
 
 if TYPE_CHECKING:
     from bitextfilter.distributed.engine import Engine
+    from bitextfilter.mining.search import MapTasks
     from bitextfilter.scoring.model import Model
 
 
@@ -35,15 +37,22 @@ with picklable arguments. Its result must be JSON-serialisable."""
 
 _FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "max_bad"}
 _FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
-_FREE |= {"no_verify"}
+_FREE |= {"no_verify", "scorer_processes", "scorer_retries", "scorer_timeout"}
 """The options that do not change the result."""
 
 
-def over_shards(run: Run, work: _Work, output: BinaryIO, processes: bool = False) -> list[Fact]:
+def over_shards(
+    run: Run,
+    work: _Work,
+    output: BinaryIO,
+    processes: bool = False,
+    plan: Mapping[str, str] = MappingProxyType({}),
+) -> list[Fact]:
     """Do *work* on all rows of *run*, or on the part of --shard, and write to *output*.
 
     Returns the result of each shard, in order; without --engine ray and --resume, the whole input
-    is one shard. If *processes*, --threads processes work on shards here, for Python code.
+    is one shard. If *processes*, --threads processes work on shards here, for Python code. *plan*
+    says by name what the result depends on besides the options.
     """
     scaling, settings = run.scaling, run.row_settings
     if scaling.shard is not None:
@@ -52,13 +61,15 @@ def over_shards(run: Run, work: _Work, output: BinaryIO, processes: bool = False
         run.shard = nth_part(settings.inputs[0], *scaling.shard, settings.header)
     if not scaling.by_shards:
         return [work(run, output)]
-    return list(_merged(run, work, output, processes))
+    folder = run.enter(_folder(run, plan))
+    return list(_merged(run, work, output, processes, folder))
 
 
-def _merged(run: Run, work: _Work, output: BinaryIO, processes: bool) -> Iterator[Fact]:
+def _merged(
+    run: Run, work: _Work, output: BinaryIO, processes: bool, folder: WorkFolder
+) -> Iterator[Fact]:
     """Do *work* shard by shard, and join the outputs."""
     settings, scaling = run.row_settings, run.scaling
-    folder = run.enter(_folder(run))
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
     settings_there = replace(settings, input="-", row_files=(), max_bad=None)
@@ -92,11 +103,11 @@ def _append(part: Path, output: BinaryIO) -> None:
         shutil.copyfileobj(stream, output, 1 << 20)
 
 
-def _folder(run: Run) -> AbstractContextManager[WorkFolder]:
+def _folder(run: Run, plan: Mapping[str, str]) -> AbstractContextManager[WorkFolder]:
     """Return the folder of the shards' files."""
     if run.scaling.resume is None:
         return passing_folder(run.row_settings.output)
-    folder = kept_folder(Path(run.scaling.resume), _plan(run))
+    folder = kept_folder(Path(run.scaling.resume), {**_plan(run), **plan})
     run.afterwards(WorkFolder(Path(run.scaling.resume)).empty)
     return folder
 
@@ -123,7 +134,7 @@ def _identity(option: str, value: object) -> str:
     if not isinstance(value, str):
         return str(value)
     if (path := Path(value)).is_file():
-        return blake2b(path.read_bytes(), digest_size=6).hexdigest()
+        return file_digest(path)[:12]
     if (path / CONFIG).is_file():
         return model_digest(path)
     parts = value.split(",")
@@ -259,3 +270,31 @@ class WorkerSetup:
 def load_model_once(name: str, device: str, threads: int) -> Model:
     """Load a model once a process; a function of its own, so that workers find it by its name."""
     return load_model(name, device, threads)
+
+
+@dataclass(frozen=True)
+class _InPlace:
+    """Preparation of a worker in another process: it goes to the folder of the run first."""
+
+    prepare: Callable[[], Callable[[Any], Any]]
+    setup: WorkerSetup
+    folder: Path
+
+    def __call__(self) -> Callable[[Any], Any]:
+        self.setup.apply(self.folder)
+        return self.prepare()
+
+
+def tasks_in(run: Run, folder: Path) -> tuple[MapTasks, Common]:
+    """Start the engine; return how it runs tasks with files in *folder*, and its workers' options.
+
+    Raises DeviceError and UsageError as :func:`engine_of`.
+    """
+    common, engine = engine_of(run)
+    if run.scaling.engine != "ray":
+        return engine.map, common
+
+    def map_there(prepare: Callable[[], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
+        return engine.map(_InPlace(prepare, WorkerSetup.of_this_process(), folder), tasks)
+
+    return map_there, common

@@ -36,7 +36,7 @@ class _Settings:
     )
     timeout: float | None = option(
         "--timeout SECONDS",
-        "End a program that prints no answer for so long.",
+        "End a program that neither reads nor answers for so long.",
         click.FloatRange(min=0, min_open=True),
         600.0,
     )
@@ -60,7 +60,7 @@ def main(run: Run, settings: _Settings) -> None:
     goes on after a stop. A program that prints each answer at once (flush) loses none;
     --batch bounds the loss of others. FILE is written when all rows have a label.
 
-    A program that fails, prints too few or too many lines or nothing for --timeout ends the
+    A program that fails, prints too few or too many lines or is idle for --timeout ends the
     run with exit code 69, an answer that is no label with 65; both name the last line of its
     stderr or the answer. The program and all that it started are then ended.
 

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from console import heeding
 
 from bitextfilter.commands.judge import main
-from bitextfilter.io.judgements import SampledRow, pair_digest, sample_header
-from bitextfilter.workflows.asking import question_line
+from bitextfilter.io.judgements import pair_digest, sample_header
+from bitextfilter.io.programs import question_line
 
 PAIRS = [("one", "eins"), ("two\rlines", "zwei\u2028x"), ("three", "drei"), ("four", "vier")]
 
@@ -57,8 +57,7 @@ def test_labels_of_a_program(sample: Path, tmp_path: Path) -> None:
 
 
 def test_a_line_a_row() -> None:
-    row = SampledRow(*PAIRS[1], (), 1, "x", 1.0)
-    assert question_line(row) == b"two lines\tzwei x\n"
+    assert question_line(*PAIRS[1]) == b"two lines\tzwei x\n"
 
 
 def test_words(sample: Path) -> None:

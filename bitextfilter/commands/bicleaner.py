@@ -1,0 +1,189 @@
+"""``bitext-bicleaner``: scores by the command line of bicleaner-ai-classify."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
+    COUNT,
+    RowSettings,
+    argument,
+    as_column,
+    cores,
+    flag,
+    option,
+)
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.io.rows import BadRow, Columns, Row, is_blank
+
+if TYPE_CHECKING:
+    from bitextfilter.filters.pipeline import Pipeline
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.workflows.bicleaner import Chosen
+
+_COLUMN, _ZERO = "bicleaner_ai_score", b"0"
+_NO_EFFECT = "Accepted; no result depends on it."
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The options of bicleaner-ai-classify."""
+
+    files: tuple[str, ...] = argument("INPUT [OUTPUT] MODEL", nargs=-1)
+    source_lang: str | None = option("-s --source_lang LANGUAGE", "Language of the source.")
+    target_lang: str | None = option("-t --target_lang LANGUAGE", "Language of the target.")
+    header: bool = flag("--header", "The first line names the columns.")
+    scol: int | str | None = option(
+        "--scol COLUMN",
+        "Column of the source  [default: 3; with --header src_text]",
+        as_column,
+    )
+    tcol: int | str | None = option(
+        "--tcol COLUMN",
+        "Column of the target  [default: 4; with --header trg_text]",
+        as_column,
+    )
+    score_only: bool = flag("--score_only", "Write the scores without the rows.")
+    disable_hardrules: bool = flag(
+        "--disable_hardrules", "Do not give 0 to pairs that fail the rules of bitext-filter."
+    )
+    require_gpu: bool = flag("--require_gpu", "Compute on a GPU, or end with exit code 69.")
+    processes: int | None = option(
+        "-p --processes N",
+        "Threads  [default: BICLEANER_AI_THREADS, or all cores]",
+        COUNT,
+        envvar="BICLEANER_AI_THREADS",
+    )
+    block_size: int = option("-b --block_size N", "Rows in memory at a time.", COUNT, 10000)
+    batch_size: int = option("--batch_size N", _NO_EFFECT, COUNT, 32)
+    mixed_precision: bool = flag("--mixed_precision --fp16", _NO_EFFECT)
+    tmp_dir: str | None = option("--tmp_dir DIR", _NO_EFFECT)
+    disable_lm_filter: bool = flag("--disable_lm_filter", "Accepted; there is none.")
+    disable_porn_removal: bool = flag("--disable_porn_removal", "Accepted; there is none.")
+    offline: bool = flag("--offline", "Accepted; nothing is ever downloaded.")
+
+    @property
+    def paths(self) -> tuple[str, str, str]:
+        """Input, output and model. Raises UsageError."""
+        if len(self.files) not in (2, 3):
+            raise click.UsageError(f"expected INPUT [OUTPUT] MODEL, not {len(self.files)} words")
+        first, *output, model = self.files
+        return first, output[0] if output else "-", model
+
+    def columns(self) -> Columns:
+        """Return the columns."""
+        usual = ("src_text", "trg_text") if self.header else (3, 4)
+        source, target = self.scol or usual[0], self.tcol or usual[1]
+        return Columns(source, target, blank=True)
+
+
+@command("bitext-bicleaner", _Settings, uses="")
+def main(run: Run, settings: _Settings) -> None:
+    """Score pairs by the options of bicleaner-ai-classify: a drop-in for its place in pipelines.
+
+    Appends the score mlp, from 0 to 1, with three decimals (column bicleaner_ai_score). As there,
+    a row with an empty side or without its columns gets 0, and so does one that fails the default
+    rules of bitext-filter, unless --disable_hardrules is given. Other options are refused.
+
+    MODEL is a shipped model, the folder of one, or a metadata.yaml, whose source_lang and
+    target_lang choose a shipped model. The scores are of that model, not of Bicleaner's: thresholds
+    differ. Memory is bounded by --block_size.
+
+    Example:
+
+        bitext-bicleaner --scol 1 --tcol 2 - - en-de < pairs.tsv > scored.tsv
+        bitext-bicleaner --disable_hardrules --score_only pairs.tsv scores.txt pack/metadata.yaml
+    """
+    from bitextfilter.workflows.bicleaner import choose_model
+
+    path, out, name = settings.paths
+    chosen = choose_model(name, settings.source_lang, settings.target_lang)
+    run.row_settings = RowSettings(
+        input=path, output=out, header=settings.header, on_error="reject"
+    )
+    run.common = replace(run.common, batch_size=settings.block_size)
+    device = "cuda" if settings.require_gpu else "auto"
+    model = run.load(chosen.name, device, settings.processes or cores())
+    run.facts["model"], run.facts["digest"] = model.name, model.digest
+    scorer = _Scorer(model, chosen, None if settings.disable_hardrules else _rules(run, chosen))
+    _write(run, settings, scorer)
+
+
+def _write(run: Run, settings: _Settings, scorer: _Scorer) -> None:
+    """Write the scores of all rows."""
+    rows, output = run.rows(settings.columns()), run.output()
+    if not settings.score_only:
+        output.write(rows.first_line([_COLUMN]))
+    elif settings.header:
+        output.write(f"{_COLUMN}\n".encode())
+    run.counts["zero"] = 0
+    for window in run.windows(rows):
+        cells = scorer.cells(window)
+        run.counts["zero"] += cells.count(_ZERO)
+        if settings.score_only:
+            output.write(b"".join(cell + b"\n" for cell in cells))
+        else:
+            lines = zip(window, cells, strict=True)
+            output.write(b"".join(b"%b\t%b%b" % (row.line, c, row.ending) for row, c in lines))
+
+
+def _rules(run: Run, chosen: Chosen) -> Pipeline:
+    """Return the default rules of bitext-filter that can run."""
+    from bitextfilter.filters.pipeline import Pipeline
+    from bitextfilter.filters.registry import parse_rules, usable
+
+    able, passed_over = usable(parse_rules(("default",)), chosen.languages)
+    for reason in dict.fromkeys(passed_over.values()):
+        run.note(f"passed over: {reason}")
+    return Pipeline(able)
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """Scores windows of rows."""
+
+    model: Model
+    chosen: Chosen
+    pipeline: Pipeline | None
+
+    def cells(self, window: Sequence[Row | BadRow]) -> list[bytes]:
+        """Return the score of each row as text."""
+        cells = [_ZERO] * len(window)
+        whole = {
+            place: (row.source, row.target)
+            for place, row in enumerate(window)
+            if isinstance(row, Row) and not (is_blank(row.source) or is_blank(row.target))
+        }
+        places = [*whole]
+        kept = [places[index] for index in self._kept([*whole.values()])]
+        for place, score in zip(kept, self._scores([whole[n] for n in kept]), strict=True):
+            cells[place] = f"{score:.3f}".encode()
+        return cells
+
+    def _kept(self, pairs: Sequence[tuple[str, str]]) -> Sequence[int]:
+        """Return the places of the pairs that pass all rules."""
+        if self.pipeline is None or not pairs:
+            return range(len(pairs))
+        from bitextfilter.filters.pairs import Pairs
+
+        checked = self.pipeline.check(Pairs(*_sides(pairs), self.chosen.languages))
+        places: list[int] = checked.keep.nonzero()[0].tolist()
+        return places
+
+    def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Return the score of each pair."""
+        source, target = _sides(pairs)
+        if self.chosen.swapped:
+            source, target = target, source
+        (found,) = self.model.score(source, target).values()
+        scores: list[float] = found.tolist()
+        return scores
+
+
+def _sides(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    return [source for source, _ in pairs], [target for _, target in pairs]

@@ -1,0 +1,131 @@
+"""Files of rules, which may include others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.filters.registry import (
+    Recommend,
+    RuleSet,
+    SelectedRule,
+    make_rule,
+    parse_rules,
+    without,
+)
+from bitextfilter.io.files import read_toml
+
+_KEYS = ("default", "include", "languages", "rule", "without")
+
+
+def read_rules(
+    path: str | Path, recommend: Recommend | None = None, within: Sequence[Path] = ()
+) -> RuleSet:
+    """Read a TOML file of rules.
+
+    It has a table ``[[rule]]`` for each rule, with its ``name`` and parameters. Above them,
+    ``default = true`` adds the default rules, except the ones in ``without = ["language"]``, and
+    ``languages = ["en", "de"]`` gives the languages. ``include = "others.toml"``, or a list, reads
+    other files first, relative to this one: its settings replace theirs, and its rules their rules
+    of that name.
+
+    Args:
+        path: the file.
+        recommend: as in ``parse_rule``.
+        within: the files that include this one, the outermost first.
+
+    Raises NotFoundError, and SettingsError that names the file and the mistake.
+    """
+    chain = (*within, Path(path))
+    if any(one.resolve() == chain[-1].resolve() for one in within):
+        raise SettingsError(f"included by itself: {' > '.join(map(str, chain))}")
+    settings = read_toml(path)
+    try:
+        included = [read_rules(one, recommend, chain) for one in _included(settings, Path(path))]
+        return _rule_set(settings, included, str(path), recommend)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def included_files(path: str | Path, seen: frozenset[Path] = frozenset()) -> list[Path]:
+    """Return the files that a file of rules includes, directly or not; none of a missing one.
+
+    Raises SettingsError for one that is no TOML, or includes other than files.
+    """
+    if not Path(path).is_file() or Path(path).resolve() in seen:
+        return []
+    found = _included(read_toml(path), Path(path))
+    seen |= {Path(path).resolve()}
+    return [*found, *(each for one in found for each in included_files(one, seen))]
+
+
+def _included(settings: Mapping[str, Any], file: Path) -> list[Path]:
+    """Return the paths of the files to include."""
+    names = settings.get("include", [])
+    names = [names] if isinstance(names, str) else names
+    if not _are_words(names):
+        raise SettingsError('include is a file, or a list of files: "defaults.toml"')
+    return [file.parent / name for name in names]
+
+
+def _rule_set(
+    settings: Mapping[str, Any], included: Sequence[RuleSet], file: str, recommend: Recommend | None
+) -> RuleSet:
+    """Return the rules of a file, after those of the files that it includes."""
+    if unknown := set(settings) - set(_KEYS):
+        raise SettingsError(f"{min(unknown)!r} is none of {', '.join(_KEYS)}")
+    names, languages = settings.get("without", []), settings.get("languages")
+    if not _are_words(names):
+        raise SettingsError('without is a list of names of default rules: ["language"]')
+    if languages is not None and not (_are_words(languages) and len(languages) == 2):
+        raise SettingsError('languages are two: ["en", "de"]')
+    before: tuple[SelectedRule, ...] = ()
+    known = None
+    for rules, theirs in included:
+        before, known = _replaced(before, rules), theirs or known
+    before = without(_with_default(before, settings.get("default")), names)
+    own = tuple(_own_rules(settings, file, recommend))
+    own_languages = languages and (languages[0], languages[1])
+    return RuleSet(_replaced(before, own), own_languages or known)
+
+
+def _with_default(rules: tuple[SelectedRule, ...], default: Any) -> tuple[SelectedRule, ...]:
+    """Return *rules* with the default ones or without them; as they are if *default* is None."""
+    if default is None:
+        return rules
+    if not isinstance(default, bool):
+        raise SettingsError("default is true or false")
+    asked = tuple(one for one in rules if not one.optional)
+    return (*parse_rules(["default"] if default else []), *asked)
+
+
+def _own_rules(
+    settings: Mapping[str, Any], file: str, recommend: Recommend | None
+) -> Iterator[SelectedRule]:
+    """Yield the rules in the tables of a file."""
+    tables = settings.get("rule", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise SettingsError("rules are tables: [[rule]] and below it name = ...")
+    for table in tables:
+        if not isinstance(name := table.get("name"), str):
+            raise SettingsError(f"a rule has no name: {table}")
+        values = {key: value for key, value in table.items() if key != "name"}
+        yield SelectedRule(make_rule(name, values, recommend), file=file)
+
+
+def _replaced(
+    before: tuple[SelectedRule, ...], later: tuple[SelectedRule, ...]
+) -> tuple[SelectedRule, ...]:
+    """Return the rules of *before* and *later*; a later one replaces those of its name.
+
+    Default rules stay beside a rule of their name, which takes their place when they are used.
+    """
+    names = {one.rule.name for one in later if not one.optional}
+    stay = (one for one in before if one.optional or one.rule.name not in names)
+    return (*(one for one in stay if one not in later), *later)
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

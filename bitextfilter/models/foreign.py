@@ -1,0 +1,168 @@
+"""Folders of encoders that other libraries wrote, recognised by their files.
+
+- static: word vectors, averaged: ``StaticEmbedding`` of sentence-transformers, and model2vec
+- onnx: a network as ``model.onnx`` beside its ``tokenizer.json``
+- sentence-transformers: any other folder of that library
+
+Such a folder may be a model as it is, or lie in ``encoder/`` within one of ours, beside a
+classifier and a background sample that were made for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bitextfilter.errors import ModelError
+from bitextfilter.io.json_text import parse_json
+
+STATIC, ONNX, SENTENCE_TRANSFORMERS = "static", "onnx", "sentence-transformers"
+FOREIGN = (STATIC, ONNX, SENTENCE_TRANSFORMERS)
+"""The kinds, which stand for the architecture in a configuration."""
+
+INSIDE = "encoder"
+"""The folder of the foreign files within a model of ours."""
+
+LANGUAGES = "bitextfilter.json"
+"""The file in a foreign folder that names its languages: ``{"languages": ["en", "de"]}``."""
+
+_CONFIG, _MODULES, _TOKENIZER, _TENSORS = (
+    *("config.json", "modules.json"),
+    *("tokenizer.json", "model.safetensors"),
+)
+_NETWORKS = ("model.onnx", "onnx/model.onnx")
+
+
+@dataclass(frozen=True)
+class ForeignFiles:
+    """The files of a foreign encoder."""
+
+    kind: str
+    """One of ``FOREIGN``."""
+    folder: Path
+    """The folder as the library wrote it."""
+    parts: Path
+    """The folder of tokenizer and tensors, where these are apart from the others."""
+    unit: bool = False
+    """Vectors are scaled to length 1."""
+    without_unknown: bool = False
+    """Unknown tokens do not count, as in model2vec."""
+
+    @property
+    def network(self) -> Path:
+        """The file of an ONNX network."""
+        return next(path for name in _NETWORKS if (path := self.folder / name).is_file())
+
+    @property
+    def tokenizer(self) -> Path:
+        """The file of the tokenizer."""
+        return self.parts / _TOKENIZER
+
+    @property
+    def tensors(self) -> Path:
+        """The file of the word vectors."""
+        return self.parts / _TENSORS
+
+
+def foreign_files(folder: Path) -> ForeignFiles | None:
+    """Return the files of a foreign encoder in a folder, None if there is none.
+
+    Raises ModelError for damaged JSON, and for modules that sentence-transformers does not have.
+    """
+    modules = _modules(folder)
+    kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
+    config = _json(folder / _CONFIG)
+    if _is_model2vec(config) and (folder / _TOKENIZER).is_file():
+        unit = bool(config.get("normalize"))
+        return ForeignFiles(STATIC, folder, folder, unit, without_unknown=True)
+    if kinds and kinds[0] == "StaticEmbedding" and set(kinds[1:]) <= {"Normalize"}:
+        parts = _within(folder, str(modules[0].get("path", "")))
+        return ForeignFiles(STATIC, folder, parts, unit=len(kinds) > 1)
+    onnx = any((folder / name).is_file() for name in _NETWORKS)
+    if onnx and (folder / _TOKENIZER).is_file() and not (folder / _TENSORS).is_file():
+        return ForeignFiles(ONNX, folder, folder, unit="Normalize" in kinds)
+    return ForeignFiles(SENTENCE_TRANSFORMERS, folder, folder) if modules else None
+
+
+def _is_model2vec(config: Any) -> bool:
+    """Whether a configuration is of model2vec, of any version."""
+    if not isinstance(config, dict):
+        return False
+    named = config.get("model_type") == "model2vec" or config.get("architectures") == [
+        "StaticModel"
+    ]
+    return named or "embedding_dtype" in config
+
+
+def files_of(folder: Path, config: dict[str, Any]) -> ForeignFiles | None:
+    """Return the files of the foreign encoder of a model with this configuration, if it has one.
+
+    Raises ModelError as :func:`foreign_files`, and where there are none.
+    """
+    section = config.get("encoder")
+    if not isinstance(section, dict) or section.get("architecture") not in FOREIGN:
+        return None
+    found = foreign_files(folder / INSIDE if (folder / INSIDE).is_dir() else folder)
+    if found is None or found.kind != section["architecture"]:
+        raise ModelError(f"{folder}: no files of a {section['architecture']} encoder there")
+    return found
+
+
+def foreign_config(folder: Path) -> dict[str, Any] | None:
+    """Return the configuration of a foreign folder in our terms; None for any other folder.
+
+    ``languages`` are those that ``bitextfilter.json`` names, perhaps none. Raises ModelError for
+    damaged JSON.
+    """
+    found = foreign_files(folder)
+    if found is None:
+        return None
+    named = _json(folder / LANGUAGES)
+    languages = named.get("languages") if isinstance(named, dict) else [] if named is None else None
+    if not isinstance(languages, list) or not all(isinstance(each, str) for each in languages):
+        raise ModelError(f'{folder / LANGUAGES}: expected {{"languages": ["en", "de"]}}')
+    if len(languages) == 1 or len(set(languages)) < len(languages):
+        raise ModelError(f"{folder / LANGUAGES}: expected two languages or more, each once")
+    return configuration(found.kind, languages)
+
+
+def configuration(kind: str, languages: Sequence[str]) -> dict[str, Any]:
+    """Return the configuration of a model of foreign files."""
+    parts = {"encoder": {"architecture": kind}, "segmentation": "foreign"}
+    return {"format": 1, "languages": list(languages), **parts}
+
+
+def _modules(folder: Path) -> list[dict[str, Any]]:
+    """Return the modules of sentence-transformers; none in another folder."""
+    path = folder / _MODULES
+    modules = _json(path)
+    if modules is None:
+        return []
+    if not isinstance(modules, list) or not all(
+        isinstance(module, dict) and isinstance(module.get("type"), str) for module in modules
+    ):
+        raise ModelError(f"{path}: no list of modules")
+    for module in modules:
+        if not module["type"].startswith("sentence_transformers."):
+            raise ModelError(f"{path}: {module['type']!r:.80} is code of others, which never runs")
+    return modules
+
+
+def _within(folder: Path, name: str) -> Path:
+    """Return a folder within *folder*. Raises ModelError for one outside."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ModelError(f"{folder / _MODULES}: {name!r:.80} leads out of the model")
+    return path
+
+
+def _json(path: Path) -> Any:
+    """Return the content of a file of JSON, None if there is none."""
+    try:
+        return parse_json(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: unreadable: {error}") from error

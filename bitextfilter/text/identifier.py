@@ -1,0 +1,194 @@
+"""Language identification by the characters of words: fast, and the same in any company.
+
+A sentence is the bag of the n-grams of its words' letters; each n-gram, hashed to a bucket, has a
+weight for every language, and the sums of the weights tell the language (Joulin et al. 2017, Bag of
+Tricks for Efficient Text Classification, with one layer). The weights are small integers, so that
+no sum depends on its order. ``examples/train-identifier`` makes them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Floats
+from bitextfilter.errors import ModelError
+from bitextfilter.io.files import open_output
+from bitextfilter.io.json_text import json_bytes
+from bitextfilter.text.ragged import Ragged
+
+FOLDER = Path(__file__).parents[1] / "pretrained" / "identifier"
+LONGEST = 4
+"""N-grams have one character up to these; a word is read with a space on both sides."""
+LOWEST = -7.0
+"""How far a language may be behind, in nats: one part in a thousand."""
+ENOUGH = 120
+"""N-grams of some thirty letters."""
+_STEP, _SPREAD = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x9E3779B97F4A7C15)
+"""Odd factors: a prime of xxHash, and of the golden ratio."""
+_SPACE = 32
+_NAMES = {"nb": "no"}
+
+
+@functools.cache
+def _letters() -> functools.partial[list[str]]:
+    """Return the function that finds the runs of letters in a text."""
+    import regex
+
+    return functools.partial(regex.compile(r"[\p{L}\p{M}]+").findall)
+
+
+def ngrams(words: Sequence[str], buckets: int) -> Ragged:
+    """Return the buckets of the n-grams of each word's runs of letters, in lower case.
+
+    Args:
+        words: ``u`` of them, or whole texts.
+        buckets: a power of 2.
+    """
+    find, runs, owners = _letters(), list[str](), list[int]()
+    for place, text in enumerate(words):
+        found = find(text.lower())
+        runs += found
+        owners += [place] * len(found)
+    characters = np.frombuffer("".join(f" {run} " for run in runs).encode("utf-32-le"), "<u4")
+    codes, bits = characters.astype(np.uint64), np.uint64(64 - (buckets.bit_length() - 1))
+    run = np.repeat(np.arange(len(runs)), [len(each) + 2 for each in runs])
+    owner = np.array(owners, dtype=np.int64)[run]
+    keys, places = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
+    mixed = np.zeros(len(codes), np.uint64)
+    for n in range(1, LONGEST + 1):
+        count = max(0, len(codes) - n + 1)
+        mixed = mixed[:count] * _STEP + codes[n - 1 :] + np.uint64(1)
+        inside = run[:count] == run[n - 1 :]
+        if n == 1:
+            inside &= characters != _SPACE
+        keys.append((mixed[inside] + np.uint64(n)) * _SPREAD >> bits)
+        places.append(owner[:count][inside])
+    owner = np.concatenate(places)
+    order = np.argsort(owner, kind="stable")
+    flat = np.concatenate(keys)[order].astype(np.int64)
+    return Ragged(flat, np.bincount(owner, minlength=len(words)).astype(np.int64))
+
+
+def _sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32]:
+    """Add up the *rows* ``(m, l)`` at the places of each group: ``(n, l)``."""
+    sums = np.zeros((len(groups), rows.shape[1]), dtype=np.int32)
+    some = groups.lengths > 0
+    if some.any():
+        starts = groups.starts[some]
+        sums[some] = np.add.reduceat(rows[groups.flat], starts, axis=0, dtype=np.int32)
+    return sums
+
+
+@dataclass(frozen=True)
+class NgramIdentifier:
+    """The weights of n-grams for ``l`` languages."""
+
+    languages: tuple[str, ...]
+    weights: NDArray[np.int8]
+    """``(buckets, l)``."""
+    scale: float
+    """A weight of 1, in nats."""
+
+    def place(self, language: str) -> int | None:
+        """Return the column of a language, by its code of ISO 639-1; None if it is unknown."""
+        name = _NAMES.get(language, language)
+        return self.languages.index(name) if name in self.languages else None
+
+    def evidence(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Return the sums of the weights of each word, and its number of n-grams: ``(u, l + 1)``.
+
+        The evidence of a text is the sum of its words'.
+        """
+        grams = ngrams(words, len(self.weights))
+        return np.hstack([_sums(self.weights, grams), grams.lengths[:, None].astype(np.int32)])
+
+    def logits(self, evidence: NDArray[np.int32]) -> Floats:
+        """Return the logits of the languages by the evidence of texts: ``(n, l)``, in nats.
+
+        Sums are divided by the root of their number: long texts tell more than short ones.
+        """
+        sums, counts = evidence[:, :-1].astype(np.float64), np.maximum(evidence[:, -1:], 1)
+        found: Floats = sums * self.scale / np.sqrt(counts)
+        return found
+
+    def behind(self, evidence: NDArray[np.int32], place: int) -> Floats:
+        """Return how far the language in a column is behind the likeliest one, ``(n,)``, in nats.
+
+        From ``LOWEST`` to 0, by the evidence of texts: 0 where it is the likeliest itself, or the
+        text has no letters. Of a text with fewer n-grams than ``ENOUGH``, a part in proportion: a
+        word alone may be of many languages.
+        """
+        logits = self.logits(evidence)
+        behind = np.maximum(logits[:, place] - logits.max(axis=1), LOWEST)
+        found: Floats = behind * np.minimum(1, evidence[:, -1] / ENOUGH)
+        return found
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        """Return the probability of each language for each text: ``(n, l)``, 0 to 1.
+
+        A text without letters has the same for all.
+        """
+        logits = self.logits(self.evidence(texts))
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        found: Floats = powers / powers.sum(axis=1, keepdims=True)
+        return found
+
+
+class LanguageLag:
+    """Tells how far one language is behind in texts, given as words that are learnt one by one."""
+
+    def __init__(self, identifier: NgramIdentifier, place: int) -> None:
+        """*place*: the column of the language."""
+        self._identifier, self._place = identifier, place
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin again without words."""
+        self._evidence = self._identifier.evidence([])
+
+    def learn(self, words: Sequence[str]) -> None:
+        """Append words to those known."""
+        self._evidence = np.concatenate([self._evidence, self._identifier.evidence(words)])
+
+    def of(self, rows: Ragged) -> Floats:
+        """Return :meth:`NgramIdentifier.behind` of texts, the places of their words: ``(n,)``."""
+        return self._identifier.behind(_sums(self._evidence, rows), self._place)
+
+
+@functools.cache
+def load_ngram_identifier(folder: Path = FOLDER) -> NgramIdentifier:
+    """Return the identifier in a folder, the shipped one.
+
+    Raises ModelError where a file is missing or damaged.
+    """
+    try:
+        about = json.loads((folder / "identifier.json").read_text(encoding="utf-8"))
+        data = (folder / "weights.bin").read_bytes()
+        if hashlib.sha256(data).hexdigest() != about["sha256"]:
+            raise ValueError("the weights are damaged")
+        languages = tuple(map(str, about["languages"]))
+        weights = np.frombuffer(data, np.int8).reshape(-1, len(languages))
+        return NgramIdentifier(languages, weights, float(about["scale"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{folder}: unusable language identifier: {error}") from error
+
+
+def save_ngram_identifier(identifier: NgramIdentifier, folder: Path) -> None:
+    """Write the files of an identifier, whole or not. Raises OutputError."""
+    data = identifier.weights.tobytes()
+    about = {
+        "languages": identifier.languages,
+        "scale": identifier.scale,
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+    for name, content in (("weights.bin", data), ("identifier.json", json_bytes(about, indent=2))):
+        with open_output(folder / name) as stream:
+            stream.write(content)

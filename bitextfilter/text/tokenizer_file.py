@@ -1,0 +1,132 @@
+"""Tokenisers in the file ``tokenizer.json`` of other libraries: sentences in, ids out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bitextfilter.errors import DeviceError, ModelError, NotFoundError
+from bitextfilter.io.json_text import parse_json
+from bitextfilter.text.processor import TokenCache
+from bitextfilter.text.ragged import Ragged, View
+from bitextfilter.text.words import numbered
+
+_SPLITTING = ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
+"""Pre-tokenisers that cut at white space first."""
+_CHARACTERWISE = (
+    "Lowercase",
+    "BertNormalizer",
+    "NFC",
+    "NFD",
+    "NFKC",
+    "NFKD",
+    "StripAccents",
+    "Strip",
+)
+"""Normalisers that treat words alike in a sentence and alone."""
+_CONTROLS = re.compile("[\0\x0b\x0c\x1c-\x1f\x85]")
+"""White space to us, but not to all tokenisers."""
+_IDS = "ids"
+_REMEMBERED = 1 << 21
+"""Characters of words that are remembered: some 50 MB."""
+
+
+class TokenizerFile:
+    """A tokeniser, by the package ``tokenizers``. A sentence's ids depend on it alone."""
+
+    def __init__(self, path: Path, longest: int | None = None, marks: bool = False) -> None:
+        """Read the file.
+
+        Args:
+            path: ``tokenizer.json``.
+            longest: ids of a sentence, at most, the rest is cut off; None: all.
+            marks: begin and end marks and the like are added.
+
+        Raises DeviceError without the package, NotFoundError without the file, ModelError for a
+        damaged one.
+        """
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            message = "the package tokenizers is missing: pip install 'bitextfilter[static]'"
+            raise DeviceError(message) from error
+        if not path.is_file():
+            raise NotFoundError(f"{path}: missing from the model folder")
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # our threads are side by side
+        self._path, self._marks = path, marks
+        try:
+            self._tokenizer = Tokenizer.from_file(str(path))
+            self._tokenizer.no_padding()
+            if longest is None:
+                self._tokenizer.no_truncation()
+            else:
+                self._tokenizer.enable_truncation(longest)
+            self.unknown = self._unknown()
+            ids = self._tokenizer.get_vocab(with_added_tokens=True).values()
+        except BaseException as error:  # a panic of the package is no Exception
+            raise _damaged(path, error) from error
+        self.size = max(ids, default=-1) + 1
+        """One more than the highest id."""
+        whole = marks or longest is not None or not self._cuts_words()
+        self.by_words = not whole
+        """Each distinct word is read once: faster with many sentences at a time."""
+        self._words = TokenCache(self._word_ids, _REMEMBERED)
+
+    def _unknown(self) -> int | None:
+        """Return the id of unknown tokens, None if there is none."""
+        model = self._tokenizer.model
+        if hasattr(model, "unk_token"):
+            token = model.unk_token
+            return None if token is None else self._tokenizer.token_to_id(token)
+        number = parse_json(self._tokenizer.to_str())["model"].get("unk_id")
+        return None if number is None else int(number)
+
+    def _cuts_words(self) -> bool:
+        """Whether the ids of a sentence are those of its words, as far as we can tell."""
+        first, *_ = _parts(self._tokenizer.pre_tokenizer) or [""]
+        marks = (each.content for each in self._tokenizer.get_added_tokens_decoder().values())
+        return (
+            first in _SPLITTING
+            and set(_parts(self._tokenizer.normalizer)) <= set(_CHARACTERWISE)
+            and all(mark.split() == [mark] for mark in marks)
+        )
+
+    def _word_ids(self, words: list[str]) -> Mapping[str, Ragged]:
+        return {_IDS: self._read(words)}
+
+    def __call__(self, sentences: Sequence[str]) -> Ragged:
+        """Return the ids of ``n`` sentences; none for one without a token."""
+        if not self.by_words or any(map(_CONTROLS.search, sentences)):
+            return self._read(sentences)
+        rows, words = numbered(sentences)
+        return View(rows, self._words.read(words)[_IDS]).ids()
+
+    def _read(self, sentences: Sequence[str]) -> Ragged:
+        try:
+            found = self._tokenizer.encode_batch_fast(
+                list(sentences), add_special_tokens=self._marks
+            )
+        except BaseException as error:
+            raise _damaged(self._path, error) from error
+        return Ragged.of_lists([each.ids for each in found])
+
+
+def _parts(step: Any) -> list[str]:
+    """Return the kinds of the parts of a normaliser or pre-tokeniser; none for None."""
+    if step is None:
+        return []
+    described = parse_json(step.__getstate__())
+    if described.get("type") != "Sequence":
+        return [str(described.get("type"))]
+    parts = described.get("normalizers") or described.get("pretokenizers") or []
+    return [str(part.get("type")) for part in parts]
+
+
+def _damaged(path: Path, error: BaseException) -> BaseException:
+    """Return the error of a tokeniser that fails: what is no fault of the file stays as it is."""
+    if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+        return ModelError(f"{path}: an unusable tokeniser: {' '.join(str(error).split())}")
+    return error

@@ -1,0 +1,127 @@
+"""``bitext-bicleaner`` as pipelines call bicleaner-ai-classify, held against bitext-score."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner, Result
+from console import ROOT
+
+from bitextfilter.commands import bicleaner, score
+from bitextfilter.commands import filter as filter_command
+
+ROWS = (ROOT / "examples/pairs.en-de.tsv").read_text("utf-8").splitlines()[::3]
+PAIRS = [tuple(row.split("\t")[:2]) for row in ROWS]
+COLUMNS = ("--scol", "1", "--tcol", "2")
+
+
+def call(*words: str | Path, data: str | bytes = "", **env: str) -> Result:
+    data = data.encode() if isinstance(data, str) else data
+    return CliRunner().invoke(bicleaner.main, [*map(str, words)], input=data, env=env)
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[str]:
+    """What bitext-score says, to three decimals."""
+    line = ["-q", "--score-only", "--digits", "3", "--threads", "1"]
+    data = "".join(f"{row}\n" for row in ROWS).encode()
+    return CliRunner().invoke(score.main, line, input=data).stdout.splitlines()
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    """The metadata of a pack."""
+    (tmp_path / "metadata.yaml").write_text("source_lang: en\ntarget_lang: de\nbatch: 1\n")
+    return tmp_path / "metadata.yaml"
+
+
+def test_the_line_of_mozilla(pack: Path, expected: list[str]) -> None:
+    data = "".join(f"{one}\t{other}\n" for one, other in PAIRS)
+    words = ("-q", "--disable_hardrules", *COLUMNS, "--processes", "1", "--fp16")
+    result = call(*words, "--batch_size", "8", "--block_size", "7", "-", "-", pack, data=data)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = [line.split("\t") for line in result.stdout.split("\n")[:-1]]
+    assert [tuple(line[:2]) for line in lines] == PAIRS
+    assert [line[2] for line in lines] == expected
+    assert min(map(float, expected)) < 0.1 < 0.9 < max(map(float, expected))
+
+
+def test_files_swapped_columns_and_scores_alone(
+    tmp_path: Path, pack: Path, expected: list[str]
+) -> None:
+    pack.write_text("source_lang: de\ntarget_lang: en\n")  # as mozilla's script, which swaps
+    rows = tmp_path / "rows.tsv"
+    rows.write_text("".join(f"{row}\n" for row in ROWS))
+    words = ("-q", "--disable_hardrules", "--scol", 2, "--tcol", 1, "--score_only")
+    result = call(*words, rows, tmp_path / "out.gz", pack, BICLEANER_AI_THREADS="1")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode().splitlines() == expected
+    assert call(*words, rows, pack).stdout.splitlines() == expected
+
+
+def test_default_columns_and_headers() -> None:
+    result = call(
+        "-q", "--disable_hardrules", "-", "en-de", data="u\tv\tGood morning!\tGuten Morgen!\r\n"
+    )
+    assert result.stdout_bytes == b"u\tv\tGood morning!\tGuten Morgen!\t0.988\r\n"
+    data = "trg_text\tid\tsrc_text\nGuten Morgen!\t7\tGood morning!\n"
+    result = call("-q", "--header", "--disable_hardrules", "-", "en-de", data=data)
+    assert result.stdout == (
+        "trg_text\tid\tsrc_text\tbicleaner_ai_score\nGuten Morgen!\t7\tGood morning!\t0.988\n"
+    )
+    result = call("-q", "--header", "--score_only", "--disable_hardrules", "-", "en-de", data=data)
+    assert result.stdout == "bicleaner_ai_score\n0.988\n"
+
+
+def test_pairs_that_fail_the_rules_get_0(expected: list[str]) -> None:
+    data = "".join(f"{row}\n" for row in ROWS)
+    line = ["-q", "--explain", "--languages", "en,de", "--threads", "1"]
+    explained = CliRunner().invoke(filter_command.main, line, input=data.encode()).stdout
+    verdicts = [row.split("\t")[-1] for row in explained.splitlines()]
+    result = call("-q", *COLUMNS, "-", "-", "en-de", data=data)
+    scores = [row.split("\t")[-1] for row in result.stdout.splitlines()]
+    assert scores == [
+        cell if verdict == "keep" else "0" for cell, verdict in zip(expected, verdicts, strict=True)
+    ]
+    assert "0" in scores
+
+
+def test_rows_that_cannot_be_scored_get_0_and_stay() -> None:
+    rows = [b"alone", b"a\t", b"\tb", b" \t\xc2\xa0", b"x\xff\ty", b"n\0\tz", b"", b"Hello\tHallo"]
+    words = ("--disable_hardrules", *COLUMNS, "-", "-", "en-de")
+    result = call(*words, data=b"\n".join(rows))
+    assert result.exit_code == 0
+    lines = result.stdout_bytes.split(b"\n")
+    assert lines[:-1] == [row + b"\t0" for row in rows[:-1]]
+    assert lines[-1].startswith(b"Hello\tHallo\t0.")
+    assert "8 rows, 4 rejected, 7 zero" in result.stderr
+    assert call(*words, data=b"a\t\n").stdout == "a\t\t0\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--calibrated", "-", "-", "en-de"),
+        ("--raw_output", "-", "-", "en-de"),
+        ("-S", "tokenizer", "-", "-", "en-de"),
+        ("--rules_config", "x.yaml", "-", "-", "en-de"),
+        ("en-de",),
+        ("4", "-", "-", "en-de"),
+        (),
+    ],
+)
+def test_what_is_unknown_is_refused(words: tuple[str, ...]) -> None:
+    result = call(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+
+
+def test_no_gpu_and_no_model() -> None:
+
+    if not torch.cuda.is_available():
+        assert call("--require_gpu", "-", "-", "en-de").exit_code == 69
+    assert call("-", "-", "bitextor/bicleaner-ai-full-en-de").exit_code == 66
+    assert call("-", "-", "multi").exit_code == 78

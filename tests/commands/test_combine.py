@@ -1,0 +1,211 @@
+"""bitext-train-combiner and bitext-combine, from labelled rows to one score a row."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from bitextfilter.commands import combine, train_combiner
+from bitextfilter.similarity.score_combiner import combiner_of
+from bitextfilter.similarity.separation import roc_auc
+
+
+def rows(count: int = 200, seed: int = 1, missing: float = 0.1) -> list[list[str]]:
+    """Rows of two texts, a good score, one that is lower for good rows, and a label."""
+    draw = np.random.default_rng(seed)
+    found = []
+    for number in range(count):
+        good = draw.random() < 0.6
+        one, other = draw.normal(2 * good), draw.normal(-good)
+        second = "" if draw.random() < missing else f"{other:.4f}"
+        found.append([f"a{number}", "b", f"{one:.4f}", second, "clean" if good else "noise"])
+    return found
+
+
+def text(table: list[list[str]], header: bool = True) -> bytes:
+    head = [["source", "target", "mlp", "distance", "label"]] if header else []
+    return "".join("\t".join(row) + "\n" for row in [*head, *table]).encode()
+
+
+TRAIN = ("--header", "--labels", "label", "--higher", "mlp", "--column", "distance")
+
+
+def train(*words: str | Path, data: bytes) -> Result:
+    pytest.importorskip("sklearn")
+    return CliRunner().invoke(train_combiner.main, list(map(str, words)), input=data)
+
+
+def apply(*words: str | Path, data: bytes) -> Result:
+    return CliRunner().invoke(combine.main, list(map(str, words)), input=data)
+
+
+@pytest.fixture(scope="module")
+def combiner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("combiner") / "c.json"
+    done = train(*TRAIN, "-o", path, "--bootstrap", "50", data=text(rows()))
+    assert done.exit_code == 0, done.stderr
+    return path
+
+
+def test_the_kind_is_a_setting_too(tmp_path: Path) -> None:
+    made = []
+    for words in (("--set", "kind=monotone", "--set", "trees=5"), ("--kind", "monotone")):
+        file = tmp_path / "c.json"
+        done = train(*TRAIN, *words, "-o", file, "--bootstrap", "2", data=text(rows(300)))
+        assert done.exit_code == 0, done.stderr
+        made.append(json.loads(file.read_text()))
+    assert [one["kind"] for one in made] == ["monotone"] * 2
+    assert [len(one["trees"]) for one in made] == [5, 100]
+
+
+@pytest.mark.parametrize("kind", ["logistic", "monotone"])
+def test_the_table(tmp_path: Path, kind: str) -> None:
+    words = (*TRAIN, "--kind", kind, "-o", tmp_path / "c.json", "--bootstrap", "100")
+    done = train(*words, data=text(rows(300)))
+    assert done.exit_code == 0, done.stderr
+    head, *lines = (line.split("\t") for line in done.stdout.splitlines())
+    assert head[:4] == ["score", "direction", "missing", "rows"]
+    table = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
+    assert [table[name]["direction"] for name in table] == ["higher", "lower", "-"]
+    assert [table[name]["missing"] for name in table] == ["no", "yes", "-"]
+    values = {
+        name: [row[n] for row in rows(300) if row[4] == name]
+        for n in (2,)
+        for name in ("clean", "noise")
+    }
+    auc = roc_auc(*(np.array(values[name], float) for name in ("clean", "noise")))
+    assert table["mlp"]["auc"] == f"{auc:.4f}" and table["mlp"]["log_loss"] == "-"
+    low, auc_all, high = (float(table["combined"][f"auc{end}"]) for end in ("_low", "", "_high"))
+    assert auc - 0.02 < low + 0.1 and low < auc_all < high and auc_all > auc - 0.02
+    assert 0.1 < float(table["combined"]["log_loss"]) < 0.6
+    as_json = json.loads(train(*words, "--json", data=text(rows(300))).stdout)
+    assert as_json["kind"] == kind and len(as_json["results"]) == 3
+    made = combiner_of((tmp_path / "c.json").read_bytes(), "c")
+    assert made.facts["rows"] == 300 and made.facts["auc"][0] == pytest.approx(auc_all, abs=1e-4)
+
+
+@pytest.mark.parametrize("batch", ["1", "7", "1000"])
+def test_a_score_a_row(combiner: Path, batch: str) -> None:
+    table = rows(40, seed=2)
+    done = apply(combiner, "--header", "--batch-size", batch, data=text(table))
+    made = combiner_of(combiner.read_bytes(), "c")
+    values = made(np.array([[float(cell or "nan") for cell in row[2:4]] for row in table]))
+    lines = done.stdout.splitlines()
+    assert lines[0] == "source\ttarget\tmlp\tdistance\tlabel\tcombined"
+    expected = ["\t".join([*row, f"{value:.4f}"]) for row, value in zip(table, values, strict=True)]
+    assert lines[1:] == expected
+    assert "40 rows, 0 rejected, 0 without a score, " in done.stderr
+
+
+def test_columns_by_number_and_other_names(combiner: Path) -> None:
+    table = rows(9, seed=3)
+    expected = [
+        line.split("\t")[-1]
+        for line in apply(combiner, "--header", data=text(table)).stdout.splitlines()
+    ]
+    words = (combiner, "--column", "3", "--column", "-2", "--name", "x", "--digits", "4")
+    done = apply(*words, data=text(table, header=False))
+    assert [line.split("\t")[-1] for line in done.stdout.splitlines()] == expected[1:]
+    assert apply(*words, "--header", data=text(table)).stdout.splitlines()[0].endswith("\tx")
+    done = apply(combiner, data=text(table, header=False))
+    assert done.exit_code == 2 and "a column can only be named with --header" in done.stderr
+    done = apply(combiner, "--column", "3", data=text(table, header=False))
+    assert done.exit_code == 2 and "not for mlp, distance" in done.stderr
+
+
+def test_bad_rows_and_missing_scores_keep_their_place(combiner: Path, tmp_path: Path) -> None:
+    data = text([["a", "b", "1", "nan", "x"], ["a", "b", "", "1", "x"], ["a", "b", "x", "1", "y"]])
+    data += b"short\t1\n" + text([["a", "b", "1", "", "x"]], header=False)[:-1] + b"\r\n"
+    failed = apply(combiner, "--header", data=data)
+    assert failed.exit_code == 65
+    assert "stdin:4: 'x' in column mlp is not a finite number; an empty" in failed.stderr
+    rejects = tmp_path / "bad"
+    words = ("--header", "--on-error", "reject", "--rejects", rejects)
+    done = apply(combiner, *words, data=data)
+    cells = [line.split(b"\t")[-1] for line in done.stdout_bytes.splitlines(keepends=True)]
+    assert cells[2:5] == [b"\n"] * 3 and cells[5] == cells[1].replace(b"\n", b"\r\n") != b"\r\n"
+    assert "5 rows, 2 rejected, 1 without a score" in done.stderr
+    assert [line[:1] for line in rejects.read_text().splitlines()] == ["4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ({"clean": "1", "noise": "0"}, []),
+        ({"clean": "90", "noise": "10"}, ["--scale", "0,100"]),
+        ({"clean": "good", "noise": "bad"}, ["--clean-label", "good"]),
+    ],
+)
+def test_labels(combiner: Path, tmp_path: Path, labels: dict[str, str], words: list[str]) -> None:
+    table = [[*row[:4], labels[row[4]]] for row in rows()]
+    path = tmp_path / "c.json"
+    done = train(*TRAIN, *words, "-o", path, "--bootstrap", "50", data=text(table))
+    assert done.exit_code == 0, done.stderr
+    same = path.read_bytes() == combiner.read_bytes()
+    assert same == (labels["clean"] != "90")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"clean": "90", "noise": "10"},
+            "is not a number from 0 to 1; --scale LOW,HIGH names",
+        ),
+        ({"clean": "1", "noise": "x"}, "'x' is not a number from 0 to 1; labels are all numbers"),
+        ({"clean": "x", "noise": "1"}, "1' is not a word"),
+        ({"clean": "", "noise": "1"}, "the label is empty"),
+        ({"clean": "good", "noise": "bad"}, "stdin: 0 good rows, expected at least 10"),
+    ],
+)
+def test_labels_that_cannot_be(tmp_path: Path, change: dict[str, str], message: str) -> None:
+    table = [[*row[:4], change[row[4]]] for row in rows()]
+    done = train(*TRAIN, "-o", tmp_path / "c.json", data=text(table))
+    assert done.exit_code == 65 and message in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == []
+
+
+def test_a_column_without_scores(tmp_path: Path) -> None:
+    table = [[*row[:3], "", row[4]] for row in rows()]
+    done = train(*TRAIN, "-o", tmp_path / "c.json", data=text(table))
+    assert done.exit_code == 65 and "no row has a score in column distance" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--labels", "5"], "name the scores by --column, --higher or --lower"),
+        (["--labels", "5", "--column", "3", "--lower", "3"], "column 3 stands twice"),
+        (["--labels", "5", "--column", "5"], "column 5 stands twice"),
+        (["--labels", "5", "--column", "3", "--scale", "1,0"], "two numbers that rise"),
+        (["--column", "3"], "Missing option '--labels'"),
+    ],
+)
+def test_usage(tmp_path: Path, words: list[str], message: str) -> None:
+    done = CliRunner().invoke(train_combiner.main, [*words, "-o", str(tmp_path / "c.json")])
+    assert done.exit_code == 2 and message in done.stderr
+
+
+def test_without_scikit_learn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, combiner: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    words = [*TRAIN, "-o", str(tmp_path / "c.json")]
+    done = CliRunner().invoke(train_combiner.main, words, input=text(rows()))
+    assert done.exit_code == 69 and "pip install 'bitextfilter[combiner]'" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert apply(combiner, "--header", data=text(rows(3))).exit_code == 0
+
+
+def test_other_files_are_no_combiners(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(b"{}")
+    done = apply(path, data=b"")
+    assert done.exit_code == 65 and f"{path}: damaged combiner: not a combiner" in done.stderr
+    assert apply(tmp_path / "none", data=b"").exit_code == 66
+    assert apply(path, "-o", path, data=b"").exit_code == 2

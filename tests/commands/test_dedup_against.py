@@ -1,0 +1,122 @@
+"""bitext-dedup --against: rows of other files go, with the file and line where they occur."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bitextfilter.commands import dedup
+
+PAIRS = b"""\
+Good morning!\tGuten Morgen!\t0.8
+GOOD MORNING\tMoin\t0.9
+Good evening!\tGuten Abend!\t0.7
+Good evening!\tGuten Abend!\t0.7
+We saw the old house by the river.\tWir sahen das Haus am Fluss.\t0.5
+"""
+ROWS = PAIRS.splitlines(keepends=True)
+OTHERS = b"""\
+Hello!\tHallo!
+Good morning\tMahlzeit
+Then we saw the old house by the lake.\tDann sahen wir das alte Haus am See.
+Good evening!\tServus!
+"""
+HEADER = b"en\tde\tscore\n"
+
+
+def call(folder: Path, *words: str, data: bytes = PAIRS) -> Result:
+    (folder / "test.tsv").write_bytes(OTHERS)
+    (folder / "named.tsv").write_bytes(b"id\ten\tde\n1\tGood morning!\tGuten Morgen!\n")
+    (folder / "de.txt.gz").write_bytes(gzip.compress(b"\nGuten Abend!\r\n"))
+    (folder / "bad.tsv").write_bytes(b"a\tb\nonly\n")
+    (folder / "bytes.txt").write_bytes(b"a\n\xff\n")
+    words = tuple(word.replace("@", str(folder)) for word in words)
+    return CliRunner().invoke(dedup.main, words, input=data)
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ("--against @/test.tsv", [1, 2, 3, 5]),
+        ("--against @/test.tsv --only-against", [1, 2, 3, 4, 5]),
+        ("--against @/test.tsv --by source", [1, 2, 5]),
+        ("--against @/test.tsv --by source --match normalised", [5]),
+        ("--against @/test.tsv --by target --match normalised", [1, 2, 3, 5]),
+        ("--against @/test.tsv --by either --match normalised", [5]),
+        ("--against @/test.tsv --by either --match normalised --keep best", [5]),
+        ("--against @/test.tsv --by either --only-against", [1, 2, 5]),
+        ("--against-target @/de.txt.gz --by target", [1, 2, 5]),
+        ("--against-target @/de.txt.gz --by target --only-against", [1, 2, 5]),
+        ("--against-source @/de.txt.gz --by either --only-against", [1, 2, 3, 4, 5]),
+        ("--against @/test.tsv --by source --overlap 0.6 --ngram 4", [1, 2]),
+        ("--against @/test.tsv --by source --overlap 0.61 --ngram 4", [1, 2, 5]),
+        ("--against @/test.tsv --by pair --overlap 0.5 --ngram 2", [1, 2, 3, 5]),
+        ("--against @/test.tsv --by either --overlap 0.5 --ngram 2", [1, 2]),
+        ("--against @/test.tsv --against-target @/de.txt.gz --by either --memory 1", [1, 2, 5]),
+    ],
+)
+def test_which_rows_are_kept(tmp_path: Path, words: str, lines: list[int]) -> None:
+    result = call(tmp_path, *words.split())
+    assert result.exit_code == 0, result.output
+    assert result.stdout_bytes.splitlines(keepends=True) == [ROWS[line - 1] for line in lines]
+
+
+def test_the_rejects_name_file_and_line(tmp_path: Path) -> None:
+    words = "--against @/test.tsv --by source --match normalised --overlap 0.8 --ngram 4"
+    wanted = [
+        (1, b"occurs in test.tsv:2"),
+        (2, b"occurs in test.tsv:2"),
+        (3, b"occurs in test.tsv:4"),
+        (4, b"occurs in test.tsv:4"),
+        (5, b"shares n-grams with test.tsv:3"),
+    ]
+    for more in ("", "--memory 1", "--only-against", "--groups @/groups"):
+        result = call(tmp_path, *words.split(), "--rejects", "@/gone", *more.split())
+        assert "0 kept, 5 dropped, 5 in other files, " in result.stderr
+        gone = (tmp_path / "gone").read_bytes().replace(os.fsencode(tmp_path) + b"/", b"")
+        rows = zip(wanted, ROWS, strict=True)
+        assert gone == b"".join(b"%d\t%s\t" % said + row for said, row in rows)
+    assert (tmp_path / "groups").read_bytes() == b""
+
+
+def test_columns_of_a_header_are_found_in_each_file(tmp_path: Path) -> None:
+    words = "--header --scol en --tcol de --against @/named.tsv --rejects @/gone --manifest @/run"
+    result = call(tmp_path, *words.split(), data=HEADER + PAIRS)
+    assert result.stdout_bytes == HEADER + b"".join(ROWS[1:3] + ROWS[4:])
+    assert (
+        b"2\toccurs in %s/named.tsv:2\t" % os.fsencode(tmp_path) in (tmp_path / "gone").read_bytes()
+    )
+    facts = json.loads((tmp_path / "run").read_bytes())["facts"]
+    assert facts["against"] == [f"{tmp_path}/named.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("--against @/bad.tsv", 65, "bad.tsv:2: 1 column, expected at least 2 (--tcol 2); mend"),
+        ("--by source --against-source @/bytes.txt", 65, "bytes.txt:2: the line is not UTF-8"),
+        ("--against @/nothing", 66, "nothing: cannot be opened"),
+        ("--header --against @/test.tsv --scol en", 65, "test.tsv:1: column 'en' (--scol) is not"),
+        ("--only-against", 2, "--only-against needs --against FILE"),
+        ("--overlap 0.5", 2, "--overlap needs --against FILE"),
+        ("--against @/test.tsv --ngram 3", 2, "--ngram is for --overlap"),
+        ("--against @/test.tsv --overlap 0", 2, "0"),
+        ("--against -", 2, "--against needs a file, not stdin"),
+        ("--against @/test.tsv --match near", 2, "--against is for --match exact or normalised"),
+        ("--against-source @/test.tsv", 2, "--against-source is for --by source or either"),
+        ("--against @/test.tsv --only-against --keep best", 2, "--only-against keeps duplicates"),
+        ("--against @/test.tsv --groups @/test.tsv", 2, "--groups needs a file of its own"),
+        ("--against @/test.tsv --rejects @/test.tsv", 2, "--rejects needs a file of its own"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, words: str, code: int, message: str) -> None:
+    result = call(tmp_path, "-o", "@/out", *words.split(), data=HEADER + PAIRS)
+    assert (result.exit_code, result.stderr.count("\n")) == (code, 1), result.stderr
+    assert message in result.stderr
+    assert not (tmp_path / "out").exists()
+    assert (tmp_path / "test.tsv").read_bytes() == OTHERS

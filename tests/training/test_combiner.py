@@ -1,0 +1,206 @@
+"""Combiners of scores: scikit-learn's own probabilities, directions, and missing scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from bitextfilter.arrays import Floats
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.io.json_text import json_bytes, parse_json
+from bitextfilter.similarity.score_combiner import Combiner, MonotonePart, combiner_of
+from bitextfilter.training.combiner import (
+    FOLDS,
+    CombinerSettings,
+    DirectedColumns,
+    cross_validated,
+    fold_of,
+    train_combiner,
+    tree_settings,
+)
+
+pytest.importorskip("sklearn")
+
+NAMES = ("a", "b", "c")
+
+
+def task(rows: int = 400, seed: int = 1, missing: bool = True) -> tuple[Floats, Floats]:
+    """A good score, a bad one that is lower for good rows, noise; grades, some between 0 and 1."""
+    draw = np.random.default_rng(seed)
+    grades = np.round(draw.random(rows) * 4) / 4
+    noise = draw.normal(size=(rows, 3))
+    scores = np.stack([3 * grades, -2 * grades, 0 * grades], axis=1) + noise
+    if missing:
+        scores[draw.random(rows) < 0.2, 1] = np.nan
+    return scores, grades
+
+
+def settings(kind: str, *directions: int) -> tuple[DirectedColumns, CombinerSettings]:
+    return DirectedColumns(NAMES[: len(directions)], directions), CombinerSettings(kind)
+
+
+def read_again(made: Combiner) -> Combiner:
+    return combiner_of(made.to_json(), "c.json")
+
+
+def expanded(scores: Floats, grades: Floats) -> tuple[Floats, Floats, Floats]:
+    """Each row twice, as good and as bad, with the weight of its grade."""
+    return (
+        np.vstack([scores] * 2),
+        np.r_[np.ones(len(grades)), 0 * grades],
+        np.r_[grades, 1 - grades],
+    )
+
+
+def test_logistic_is_that_of_scikit_learn() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    scores, grades = task()
+    made = read_again(train_combiner(scores, grades, *settings("logistic", 0, 0, 0)))
+    known = ~np.isnan(scores[:, 1])
+    means, deviations = np.nanmean(scores, axis=0), np.nanstd(scores, axis=0)
+    features = np.nan_to_num((scores - means) / deviations)
+    features = np.column_stack([features, ~known])
+    x, y, w = expanded(features, grades)
+    expected = LogisticRegression(tol=1e-8, max_iter=10_000).fit(x, y, w).predict_proba(features)
+    np.testing.assert_allclose(made(scores), expected[:, 1], atol=1e-6)
+    assert [column.direction for column in made.columns[:2]] == [1, -1]
+    assert [column.missing for column in made.columns] == [False, True, False]
+
+
+def test_monotone_is_that_of_scikit_learn() -> None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    scores, grades = task()
+    made = read_again(train_combiner(scores, grades, *settings("monotone", 1, -1, 0)))
+    x, y, w = expanded(scores, grades)
+    used, third = w > 0, made.columns[2].direction
+    model = HistGradientBoostingClassifier(
+        monotonic_cst=[1, -1, third], **tree_settings(CombinerSettings())
+    )
+    model.fit(x[used], y[used], w[used])
+    others, _ = task(seed=2)
+    expected = model.predict_proba(others)[:, 1]
+    np.testing.assert_allclose(made(others), expected, atol=1e-6)
+    assert isinstance(made.part, MonotonePart) and len(made.part.trees) == 100
+
+
+def naive(part: MonotonePart, row: Floats) -> float:
+    """The logit of a row, node by node."""
+    total = part.intercept
+    for tree in part.trees:
+        node = 0
+        while tree.columns[node] >= 0:
+            value = row[tree.columns[node]]
+            left = tree.missing_left[node] if math.isnan(value) else value <= tree.thresholds[node]
+            node = (tree.left if left else tree.right)[node]
+        total += tree.values[node]
+    return total
+
+
+@pytest.mark.parametrize("kind", ["logistic", "monotone"])
+def test_a_row_does_not_depend_on_the_others(kind: str) -> None:
+    scores, grades = task(100)
+    made = train_combiner(scores, grades, *settings(kind, 0, 0, 0))
+    whole = made(scores)
+    assert whole.tolist() == [made(row[None])[0] for row in scores]
+    assert read_again(made)(scores).tolist() == whole.tolist()
+    if isinstance(made.part, MonotonePart):
+        expected = [1 / (1 + math.exp(-naive(made.part, row))) for row in scores]
+        np.testing.assert_allclose(whole, expected, rtol=1e-12)
+
+
+def test_trees_keep_directions() -> None:
+    scores, grades = task()
+    made = train_combiner(scores, grades, *settings("monotone", 1, 0, 0))
+    assert [column.direction for column in made.columns[:2]] == [1, -1]
+    grid = np.linspace(-6, 6, 200)
+    for row in scores[:20]:
+        for place, direction in ((0, 1), (1, -1)):
+            moved = np.tile(row, (len(grid), 1))
+            moved[:, place] = grid
+            assert (np.diff(made(moved)) * direction >= -1e-12).all()
+
+
+def test_logistic_leaves_out_what_is_against_its_direction() -> None:
+    scores, grades = task()
+    made = train_combiner(scores, grades, *settings("logistic", 1, 1, 1))
+    assert made.columns[0].direction == 1 and made.columns[1].direction == 0
+    other = scores.copy()
+    other[:, 1] = np.nan
+    assert made(other).tolist() == made(scores).tolist()
+    with pytest.raises(SettingsError, match="no column agrees"):
+        train_combiner(scores[:, :1], grades, *settings("logistic", -1))
+
+
+@pytest.mark.parametrize("kind", ["logistic", "monotone"])
+def test_a_score_that_was_never_missing(kind: str) -> None:
+    scores, grades = task()
+    made = train_combiner(scores, grades, *settings(kind, 1, -1, 0))
+    scores[3, 0] = scores[4, 1] = np.nan
+    found = np.isnan(made(scores))
+    assert found[3] and found.sum() == 1
+    assert ((made(scores)[~found] > 0) & (made(scores)[~found] < 1)).all()
+
+
+def test_folds() -> None:
+    good = np.arange(53) % 3 == 0
+    folds = fold_of(good, 7)
+    for kind in (True, False):
+        counts = np.bincount(folds[good == kind], minlength=FOLDS)
+        assert counts.max() - counts.min() <= 1
+    assert folds.tolist() == fold_of(good, 7).tolist() != fold_of(good, 8).tolist()
+    scores, grades = task(100)
+    combined = cross_validated(scores, grades, *settings("logistic", 0, 0, 0), 7)
+    out = fold_of(grades >= 0.5, 7) == 2
+    made = train_combiner(scores[~out], grades[~out], *settings("logistic", 0, 0, 0))
+    assert combined[out].tolist() == made(scores[out]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["format"], 2),
+        (["kind"], "neural"),
+        (["columns"], []),
+        (["columns", 0, "direction"], 3),
+        (["columns", 0, "name"], "b"),
+        (["columns", 0, "name"], None),
+        (["columns", 0, "more"], 1),
+        (["facts"], 1),
+        (["intercept"], None),
+        (["intercept"], True),
+        (["intercept"], math.inf),
+        (["weights", 0], math.nan),
+        (["weights"], [1.0]),
+        (["means", 0], "x"),
+        (["deviations", 1], 0),
+        (["trees", 0, "columns", 0], 3),
+        (["trees", 0, "columns", 0], 0.5),
+        (["trees", 0, "left", 0], 0),
+        (["trees", 0, "right", 0], 99),
+        (["trees", 0, "right", 0], -1),
+        (["trees", 0, "values"], []),
+        (["trees", 0, "missing_left", 0], 1),
+        (["trees", 0], {}),
+        (["trees"], 3),
+    ],
+)  # fmt: skip
+def test_damaged_files_are_refused(path: list[str | int], value: object) -> None:
+    scores, grades = task(100)
+    kind = "monotone" if path[0] == "trees" else "logistic"
+    found = parse_json(train_combiner(scores, grades, *settings(kind, 0, 0, 0)).to_json())
+    place = found
+    for part in path[:-1]:
+        place = place[part]
+    place[path[-1]] = value
+    with pytest.raises(ModelError, match=r"c\.json: damaged combiner: "):
+        combiner_of(json_bytes(found), "c.json")
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"{}", b"\xff", b'{"kind": "logistic"}'])
+def test_other_files_are_refused(text: bytes) -> None:
+    with pytest.raises(ModelError, match=r"c\.json: damaged combiner: "):
+        combiner_of(text, "c.json")
