@@ -53,6 +53,14 @@ def _names(value: str) -> tuple[str, ...]:
     return tuple(value.split(",")) if value else ()
 
 
+def _delimiter(value: str) -> str:
+    """Read a character, or tab."""
+    character = "\t" if value in ("tab", r"\t") else value
+    if len(character) != 1 or not character.isascii() or character in '"\r\n\0 ':
+        raise click.BadParameter("expected one character of ASCII, as ; or tab")
+    return character
+
+
 @dataclass(frozen=True)
 class _Settings:
     """Formats and their options."""
@@ -61,21 +69,29 @@ class _Settings:
     source: str = option("--from", "Format.", read_formats(), "tsv")
     target: str = option("--to", "Format.", written_formats(), "tsv")
     languages: tuple[str, str] | None = option(
-        "--languages SOURCE,TARGET", "tmx: the languages, as en,de.", _two_languages
+        "--languages SOURCE,TARGET",
+        "tmx: the languages, as en,de; xliff: only units in these.",
+        _two_languages,
     )
     fields: tuple[str, str] | None = option(
         "--fields SOURCE,TARGET",
-        "jsonl: the fields of the texts  [default: source,target, or as --header calls them]",
+        "jsonl, tables: the fields of the texts  [default: source,target, or as in the input]",
         _two_names,
     )
     keep: tuple[str, ...] = option(
-        "--keep NAME[,NAME...]", "jsonl, tmx: read these fields too, as more columns.", _names, ""
+        "--keep NAME[,NAME...]",
+        "Read these fields or properties too, as more columns.",
+        _names,
+        "",
     )
     numbers: tuple[str, ...] = option(
         "--numbers NAME[,NAME...]",
         "parquet, datasets: write these columns as numbers, not as text.",
         _names,
         "",
+    )
+    delimiter: str = option(
+        "--delimiter CHARACTER", "csv: what separates columns; also tab.", _delimiter, ","
     )
     whitespace: bool = flag(
         "--whitespace", "Make tabs and line breaks in a text spaces (to tsv, moses)."
@@ -119,6 +135,8 @@ def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     if read and given.input != "-":
         raise click.UsageError("one input can be read: --input or FILE")
     if "-" in write or read == ["-", "-"]:
+        if target.folder and write:
+            raise click.UsageError(f"{settings.target} is a folder, and - a stream")
         name = settings.target if "-" in write else settings.source
         raise click.UsageError(f"{name} takes two files: - is but one stream")
     needs_own_file("the second FILE to write", write[-1] if write else None, write[:-1])
@@ -157,13 +175,14 @@ _MOST_NAMES = 20
 def main(run: Run, settings: _Settings) -> None:
     """Convert sentence pairs from one format to another, in order, as a stream.
 
-    tsv is the rows of all commands; moses is two files, a sentence a line; tmx is Translation
-    Memory eXchange; jsonl is a JSON object a line. moses takes two FILEs: first those to
-    read, then those to write. Of the other formats, one FILE may be read instead of -i.
+    Of two files: moses, a sentence a line, and srt, subtitles matched by time. Of one: tsv (the
+    rows of all commands), csv, jsonl (a JSON object a line), tmx, xliff, po (GNU gettext),
+    parquet and arrow. datasets is a folder for datasets.load_from_disk. FILEs are first those
+    to read, then those to write. Of one file, -i and -o do, too.
 
-    Further columns become fields of jsonl and properties of tmx, under the names of --header
-    or their numbers; moses cannot hold them. Files of moses with unequal numbers of lines
-    are refused. Two files are written both, or neither.
+    Further columns become columns, fields or properties, under the names of --header or
+    their numbers; moses has none. Moses files with unequal numbers of lines are refused.
+    Several files are written all, or none.
 
     Example:
 
@@ -197,6 +216,7 @@ def _format_settings(run: Run, settings: _Settings) -> FormatSettings:
         fields=settings.fields,
         keep=settings.keep,
         numbers=settings.numbers,
+        delimiter=settings.delimiter,
         whitespace=settings.whitespace,
         others=FORMATS[settings.target].columns,
     )

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,9 +21,9 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin, tell
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
+from bitextfilter.commands.frame.other_formats import remedy_of
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import is_table, open_input, open_output, open_rows
-from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import (
     BadRow,
     Columns,
@@ -402,7 +402,7 @@ class Run:
     def error(self, row: BadRow) -> InputError:
         """Return the error of a bad row, with the number of its line in its own file."""
         file, line = self._place(row.number) if self._place else (row.file, row.number)
-        instead = _remedy(row, self.row_settings.inputs, self.name)
+        instead = remedy_of(row, self.row_settings.inputs, self.name)
         return InputError(row.reason, file=file, line=line, remedy=instead)
 
     def model(
@@ -478,30 +478,3 @@ def _judged(row: Row | BadRow, fault: Fault, rows: RowReader) -> Row | BadRow:
     """Return a row with a fault as a bad one."""
     found = fault(row) if isinstance(row, Row) else None
     return rows.parser.refused(row, *found) if isinstance(row, Row) and found else row
-
-
-def _remedy(row: BadRow, inputs: Sequence[str], command: str) -> str:
-    """Return the remedy for a bad row; for another format, the command that converts it."""
-    if b"\t" in row.line or not row.reason.startswith("1 column,"):
-        return row.remedy
-    options = _format(row.line) or ("moses" if len(inputs) == 2 else "")
-    if not options:
-        return row.remedy
-    files = "".join(f" {shlex.quote(path)}" for path in inputs if path != "-")
-    return f"bitext-convert --from {options}{files} | {command} reads this format"
-
-
-def _format(line: bytes) -> str:
-    """Return the format of a line as bitext-convert's options name it; empty if unknown."""
-    if line.lstrip().startswith((b"<?xml", b"<tmx", b"<!DOCTYPE tmx")):
-        return "tmx --languages SOURCE,TARGET"
-    try:
-        record = parse_json(line)
-    except ValueError:
-        return ""
-    if not isinstance(record, dict):
-        return ""
-    texts = [name for name, value in record.items() if isinstance(value, str)]
-    if len(texts) < 2 or {"source", "target"} <= set(texts):
-        return "jsonl"
-    return f"jsonl --fields {shlex.quote(','.join(texts[:2]))}"

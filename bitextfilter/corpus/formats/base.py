@@ -51,6 +51,7 @@ class FormatSettings:
     fields: tuple[str, str] | None = None
     keep: Sequence[str] = ()
     numbers: Sequence[str] = ()
+    delimiter: str = ","
     whitespace: bool = False
     others: bool = True
     """Whether further columns are read: some formats cannot hold them."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
@@ -23,9 +24,6 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, LINE_BYTES, lines_of
 from bitextfilter.io.rows import BadRow, Columns, WantedColumn
 
-_NO_CHARACTER = range(0xDC80, 0xDD00)
-"""Bytes that are not UTF-8, as Python keeps them in a text."""
-
 
 class CsvReader(PairReader):
     """Reads records: two text columns, and the others by name or number.
@@ -33,7 +31,9 @@ class CsvReader(PairReader):
     A record may go over several lines; its number is that of the first.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, columns: Columns, header: bool) -> None:
+    def __init__(
+        self, stream: BinaryIO, name: str, columns: Columns, header: bool, delimiter: str = ","
+    ) -> None:
         """Read *stream*, called *name*; with *header* the first record has the names.
 
         Raises InputError for a header that is missing, has a name twice, or lacks a column.
@@ -41,21 +41,27 @@ class CsvReader(PairReader):
         super().__init__(name)
         csv.field_size_limit(LINE_BYTES)
         self._lines = lines_of(stream, name)
-        self._reader = csv.reader(self._decoded(), strict=True)
-        self._number = 1
-        self._names: list[str] = []
-        if header:
-            names = next(self._records(), None)
-            if names is None:
-                raise InputError("empty, expected a header line (--header)", file=name)
-            check_names(names, name)
-            self._names = names
+        self._delimiter = delimiter
+        self._reader = csv.reader(self._decoded(), strict=True, delimiter=delimiter)
+        self._number, self._held = 1, 0
+        """First line of the record that is read; its bytes."""
+        self._names = self._header() if header else []
         self._wanted = columns.wanted()
         self._places = [self._place(wanted) for wanted in self._wanted]
+        self._least = max(place + 1 if place >= 0 else -place for place in self._places)
         if header:
             source, target = (self._names[place] for place in self._places)
             self.texts = source, target
             self.columns = further_names(self._names, self._places)
+
+    def _header(self) -> list[str]:
+        names = next(self._records(), None)
+        if names is None:
+            raise InputError("empty, expected a header line (--header)", file=self.name)
+        if problem := _problem("".join(names)):
+            raise InputError(f"the header {problem}", file=self.name, line=1)
+        check_names(names, self.name)
+        return names
 
     def _place(self, wanted: WantedColumn) -> int:
         """Return the index of a column, negative from the end."""
@@ -63,28 +69,38 @@ class CsvReader(PairReader):
         if isinstance(where, int):
             place = where - 1 if where > 0 else where
             if self._names and not -len(self._names) <= place < len(self._names):
-                message = f"the header has {len(self._names)} columns ({wanted.option} {where})"
-                raise InputError(message, file=self.name, line=1)
+                has = _columns(len(self._names))
+                message = f"the header has {has} ({wanted.option} {where})"
+                raise InputError(message, file=self.name, line=1, remedy=_REMEDY)
             return place
         if where not in self._names:
             message = f"column {where!r} ({wanted.option}) is not in the header"
-            raise InputError(message, file=self.name, line=1)
+            has = f"it has {', '.join(self._names[:_SHOWN])}"
+            raise InputError(message, file=self.name, line=1, remedy=has)
         return self._names.index(where)
 
     def _decoded(self) -> Iterator[str]:
         for number, line in enumerate(self._lines):
             raw = line.removeprefix(BOM) if number == 0 else line
+            self._held += len(raw)
+            if self._held > LINE_BYTES:
+                message = f"a record larger than {LINE_BYTES >> 20} MiB"
+                raise InputError(message, file=self.name, line=self._number, remedy=_UNCLOSED)
             yield raw.decode("utf-8", "surrogateescape")
 
     def _records(self) -> Iterator[list[str]]:
         """Yield the records; ``_number`` has the line of each."""
         while True:
-            self._number = self._reader.line_num + 1
+            self._number, self._held = self._reader.line_num + 1, 0
             try:
                 record = next(self._reader, None)
             except csv.Error as error:
-                message = f"not CSV: {error}"
-                raise InputError(message, file=self.name, line=self._number) from error
+                reason, remedy = next(
+                    (known for part, known in _ERRORS.items() if part in str(error)),
+                    (f"not CSV: {error}", None),
+                )
+                place = {"file": self.name, "line": self._number}
+                raise InputError(reason, **place, remedy=remedy) from error  # type: ignore[arg-type]
             if record is None:
                 return
             yield record
@@ -95,18 +111,13 @@ class CsvReader(PairReader):
             yield self._pair(record)
 
     def _pair(self, record: list[str]) -> PairRecord | BadRow:
-        line = _encoded(record).removesuffix(b"\r\n").translate(_SPACES)
+        line = encoded_record(record, self._delimiter).removesuffix(b"\r\n").translate(_SPACES)
         pair = PairRecord(self._number, "", "", line=line)
-        for wanted, place in zip(self._wanted, self._places, strict=True):
-            if not -len(record) <= place < len(record):
-                has = "1 column" if len(record) == 1 else f"{len(record)} columns"
-                needs = f"{wanted.option} {wanted.where}"
-                return pair.bad(self.name, f"{has}, which lack one ({needs})")
-        text = "".join(record)
-        if "\0" in text:
-            return pair.bad(self.name, "NUL byte in the row")
-        if not text.isascii() and any(ord(c) in _NO_CHARACTER for c in text):
-            return pair.bad(self.name, "the row is not UTF-8")
+        if len(record) < self._least:
+            has = _columns(len(record))
+            return pair.bad(self.name, f"{has}, expected at least {self._least}", _REMEDY)
+        if problem := _problem("".join(record)):
+            return pair.bad(self.name, f"the row {problem}")
         source, target = (record[place] for place in self._places)
         texts = {place % len(record) for place in self._places}
         return pair._replace(
@@ -114,19 +125,41 @@ class CsvReader(PairReader):
         )
 
 
+_SHOWN = 20
+_REMEDY = "--delimiter names another character between columns"
+_UNCLOSED = 'perhaps a quote that is not closed; "" is one within quotes'
+_ERRORS = {
+    "unexpected end of data": ("a quote that is not closed", '"" is one within quotes'),
+    "expected after": ("a text after a closing quote", '"" is a quote within quotes'),
+    "new-line character": ("a carriage return outside of quotes", "quote the column"),
+}
+"""Reasons and remedies by a part of the message of Python."""
+_NO_CHARACTER = re.compile("[\udc80-\udcff]")
+"""Bytes that are not UTF-8, as Python keeps them in a text."""
 _SPACES = bytes.maketrans(b"\t\n\r", b"   ")
 
 
-def _encoded(texts: Sequence[str]) -> bytes:
-    """Return the bytes of a record."""
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count} columns"
+
+
+def _problem(text: str) -> str:
+    """Return why *text* is none, empty if it is one."""
+    if "\0" in text:
+        return "has a NUL byte"
+    return "is not UTF-8" if not text.isascii() and _NO_CHARACTER.search(text) else ""
+
+
+def encoded_record(texts: Sequence[str], delimiter: str) -> bytes:
+    """Return the bytes of a record, with its ``\\r\\n``."""
     made = io.StringIO()
-    csv.writer(made).writerow(texts)
+    csv.writer(made, delimiter=delimiter).writerow(texts)
     return made.getvalue().encode("utf-8", "surrogateescape")
 
 
 def reader(inputs: Inputs, settings: FormatSettings) -> PairReader:
     """Return the reader of CSV."""
-    return CsvReader(*inputs.stream(), settings.columns, settings.header)
+    return CsvReader(*inputs.stream(), settings.columns, settings.header, settings.delimiter)
 
 
 def writer(settings: FormatSettings, source: PairReader) -> PairWriter:
@@ -139,6 +172,6 @@ def writer(settings: FormatSettings, source: PairReader) -> PairWriter:
         for text, name in zip(texts, names, strict=True):
             if "\0" in text:
                 raise UnfitError(f"a NUL in the {name}", "remove it")
-        return _encoded(texts)
+        return encoded_record(texts, settings.delimiter)
 
     return table_writer(encoded, settings, source)

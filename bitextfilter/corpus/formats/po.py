@@ -5,9 +5,11 @@ Source: GNU gettext manual 0.22, The Format of PO Files, 2023.
 
 from __future__ import annotations
 
+import gettext
 import json
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -16,10 +18,13 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, LINE_BYTES, lines_of, without_ending
 from bitextfilter.io.rows import BadRow
 
-_LINE = re.compile(r'(?:(msgctxt|msgid|msgid_plural|msgstr(?:\[[0-9]\])?)\s*)?"((?:[^"\\]|\\.)*)"')
-_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
-_MEANT = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[[0-9]\])?)\s*(?=")')
+_BYTES = re.compile(rb"\\(?:([0-3]?[0-7]{1,2})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
+_MEANT = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _CHARSET = re.compile(r"charset=([^\s;]+)")
+_PLURAL = re.compile(r"plural\s*=\s*([^;]*)")
+_MANY = 100
+"""A number that takes the plural in all languages."""
 _PROPERTIES = {"#:": "reference", "#.": "comment"}
 
 
@@ -44,8 +49,8 @@ class _Entry:
 class PoReader(PairReader):
     """Reads the messages with a translation; ``skipped`` counts those without, or fuzzy ones.
 
-    A message with a plural is two pairs: the singular with the first form of its translation,
-    the plural with the last one.
+    A message with a plural is two pairs: the singular with the form of its translation for 1, the
+    plural with that for 100, by the header's Plural-Forms (without it, the first and the last).
     """
 
     def __init__(self, stream: BinaryIO, name: str, keep: Sequence[str]) -> None:
@@ -53,18 +58,23 @@ class PoReader(PairReader):
         super().__init__(name)
         self.columns = keep
         self._lines = lines_of(stream, name)
+        self._form: Callable[[int], int] | None = None
+        """Returns the number of the plural form, as the header says."""
 
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
         """Yield the pairs in order. Raises InputError for lines that are not of a PO file."""
-        self.skipped = skipped = 0
+        self.skipped = skipped = translated = 0
         for entry in self._entries():
-            if not entry.text("msgid"):
-                self._check_charset(entry)
+            if not entry.text("msgid") and "msgctxt" not in entry.texts:
+                self._read_header(entry)
                 continue
             pairs = [] if entry.fuzzy else list(self._pairs(entry))
             skipped += not pairs
+            translated += len(pairs)
             self.skipped = skipped
             yield from pairs
+        if skipped and not translated:
+            raise InputError("no message has a translation", file=self.name)
 
     def _entries(self) -> Iterator[_Entry]:
         """Yield the entries, complete ones only."""
@@ -76,22 +86,42 @@ class PoReader(PairReader):
                 entry = yield from self._new(entry, entry.translated)
                 _note(entry, line)
                 continue
-            found = _LINE.fullmatch(line)
-            if found is None or not (found[1] or name):
-                raise InputError("not a line of a PO file", file=self.name, line=number)
-            if found[1]:
+            found = _KEYWORD.match(line)
+            if found:
                 begins = found[1] in {"msgctxt", "msgid"} and entry.translated
                 entry = yield from self._new(entry, begins)
                 name = found[1]
                 entry.line = entry.line or number
                 if name in entry.texts:
                     raise InputError(f"a second {name}", file=self.name, line=number)
-            entry.texts.setdefault(name, []).append(_unescaped(found[2]))
+            elif not entry.texts:
+                raise InputError("not a line of a PO file", file=self.name, line=number)
+            text = self._unquoted(line[found.end() :] if found else line, number)
+            entry.texts.setdefault(name, []).append(text)
             entry.size += len(line)
             if entry.size > LINE_BYTES:
                 message = f"a message larger than {LINE_BYTES >> 20} MiB"
                 raise InputError(message, file=self.name, line=number)
         yield from self._new(entry, bool(entry.texts))
+
+    def _unquoted(self, quoted: str, number: int) -> str:
+        r"""Return the text in quotes, without the escapes of C, as ``\n``."""
+        text = quoted[1:-1]
+        rest = text.replace("\\\\", "").replace('\\"', "")
+        if (
+            len(quoted) < 2
+            or not quoted[0] == quoted[-1] == '"'
+            or '"' in rest
+            or rest[-1:] == "\\"
+        ):
+            raise InputError("not a line of a PO file", file=self.name, line=number)
+        if "\\" not in text:
+            return text
+        try:
+            return _BYTES.sub(_meant, text.encode()).decode()
+        except UnicodeDecodeError as error:
+            message = "escapes of bytes that are not UTF-8"
+            raise InputError(message, file=self.name, line=number) from error
 
     def _new(self, entry: _Entry, complete: bool) -> Generator[_Entry, None, _Entry]:
         """Yield *entry* if it is *complete*; return the entry to go on with."""
@@ -117,7 +147,11 @@ class PoReader(PairReader):
                     remedy="msgconv --to-code=UTF-8 converts it",
                 ) from error
 
-    def _check_charset(self, header: _Entry) -> None:
+    def _read_header(self, header: _Entry) -> None:
+        """Check the encoding; take the rule of plural forms, if it is one."""
+        if plural := _PLURAL.search(header.text("msgstr")):
+            with suppress(ValueError, ArithmeticError):
+                self._form = gettext.c2py(plural[1].strip())
         found = _CHARSET.search(header.text("msgstr"))
         if found and found[1].lower() not in {"utf-8", "utf8", "us-ascii", "ascii", "charset"}:
             message = f"its header says {found[1]}, expected UTF-8"
@@ -132,14 +166,22 @@ class PoReader(PairReader):
         self.dropped.update(name for name in entry.properties if name not in keep)
         others = {name: entry.properties.get(name, "") for name in keep}
         forms = sorted(name for name in entry.texts if name.startswith("msgstr"))
-        sides = [("msgid", forms[0])]
+        sides = [("msgid", self._form_of(1, forms, 0))]
         if "msgid_plural" in entry.texts:
-            sides.append(("msgid_plural", forms[-1]))
+            sides.append(("msgid_plural", self._form_of(_MANY, forms, -1)))
         for source, target in sides:
             texts = entry.text(source), entry.text(target)
             if all(texts):
-                pair = PairRecord(entry.line, *texts, others, json.dumps(texts).encode())
-                yield pair
+                yield PairRecord(entry.line, *texts, others, json.dumps(texts).encode())
+
+    def _form_of(self, number: int, forms: Sequence[str], otherwise: int) -> str:
+        """Return the name of the form for a number, or that at *otherwise* if it is unknown."""
+        if self._form is not None and len(forms) > 1:
+            with suppress(ArithmeticError):
+                name = f"msgstr[{self._form(number)}]"
+                if name in forms:
+                    return name
+        return forms[otherwise]
 
 
 def _note(entry: _Entry, line: str) -> None:
@@ -151,18 +193,11 @@ def _note(entry: _Entry, line: str) -> None:
         entry.properties[name] = f"{before} {line[2:].strip()}" if before else line[2:].strip()
 
 
-def _unescaped(text: str) -> str:
-    r"""Return a text without the escapes of C, as ``\n``."""
-    return _ESCAPE.sub(_meant, text) if "\\" in text else text
-
-
-def _meant(found: re.Match[str]) -> str:
-    code = found[1]
-    if code[0] in "01234567":
-        return chr(int(code, 8))
-    if len(code) > 1:
-        return chr(int(code[1:], 16))
-    return _MEANT.get(code, code)
+def _meant(found: re.Match[bytes]) -> bytes:
+    octal, hexadecimal, character = found.groups()
+    if octal or hexadecimal:
+        return bytes([int(octal, 8) if octal else int(hexadecimal, 16)])
+    return _MEANT.get(character, bytes(character))
 
 
 def reader(inputs: Inputs, settings: FormatSettings) -> PairReader:

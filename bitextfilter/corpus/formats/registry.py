@@ -55,7 +55,9 @@ FORMATS: Mapping[str, Format] = {
     "moses": Format(
         "two files, a sentence a line", "moses", "", "whitespace", files=2, columns=False
     ),
-    "csv": Format("comma-separated values", "csv_rows", _ROWS, "header output"),
+    "csv": Format(
+        "comma-separated values", "csv_rows", f"{_ROWS} delimiter", "header output delimiter"
+    ),
     "tmx": Format(
         "Translation Memory eXchange",
         "tmx",

@@ -18,7 +18,9 @@ from bitextfilter.io.rows import BadRow
 
 _MOST_LINKED = 3
 """Cues of a side in a pair; more are subtitles that are shifted against each other."""
-_STAMP = r"(\d+):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})"
+_LATEST = 10
+"""Cues of a group that a further one is compared with."""
+_STAMP = r"([0-9]{1,4}):([0-5]?[0-9]):([0-5]?[0-9])[,.]([0-9]{1,3})"
 _TIMES = re.compile(rf"\s*{_STAMP}\s*-->\s*{_STAMP}(?:\s.*)?")
 _MARKS = re.compile(r"</?[biu]>|</?font[^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
 
@@ -103,7 +105,7 @@ def groups(source: Sequence[Cue], target: Sequence[Cue]) -> Iterator[tuple[list[
             grown = False
             for side in (0, 1):
                 while places[side] < len(sides[side]) and any(
-                    linked(sides[side][places[side]], cue) for cue in group[1 - side]
+                    linked(sides[side][places[side]], cue) for cue in group[1 - side][-_LATEST:]
                 ):
                     group[side].append(sides[side][places[side]])
                     places[side] += 1
@@ -127,15 +129,21 @@ class SrtReader(PairReader):
         self._cues = read_cues(*source), read_cues(*target)
 
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
-        """Yield the pairs in the order of their times."""
+        """Yield the pairs in the order of their times. Raises InputError for cues without one."""
         self.skipped = skipped = 0
+        pairs = 0
         for source, target in groups(*self._cues):
             if source and target and max(len(source), len(target)) <= _MOST_LINKED:
+                pairs += 1
                 text, other = (" ".join(cue.text for cue in side) for side in (source, target))
                 yield PairRecord(source[0].line, text, other, line=f"{text}\t{other}".encode())
             else:
                 skipped += len(source) + len(target)
             self.skipped = skipped
+        if skipped and not pairs:
+            message = "no cue is shown at the time of one of the other file"
+            remedy = "perhaps one of the two is shifted in time"
+            raise InputError(message, file=self.name, remedy=remedy)
 
 
 def reader(inputs: Inputs, _: FormatSettings) -> PairReader:

@@ -16,11 +16,13 @@ from bitextfilter.errors import InputError
 _CODES = {"bpt", "ept", "it", "ph"}
 """Elements with codes of another format instead of text; others, as ``g``, hold text."""
 _UNITS = {"trans-unit", "segment"}
+_SIDES = {"source": 0, "target": 1}
 
 
 @dataclass
 class _Unit(Unit):
-    languages: tuple[str, str] = ("", "")
+    languages: list[str] = field(default_factory=lambda: ["", ""])
+    """Of source and target; empty if unknown."""
     texts: dict[str, str] = field(default_factory=dict)
     """Of the elements ``source`` and ``target``."""
 
@@ -50,9 +52,10 @@ class _Parser(UnitParser[_Unit]):
             properties = dict(self._properties)
             if name == "trans-unit":
                 properties["id"] = attributes.get("id", "")
-            self.unit = _Unit(self.line, properties, languages=self._languages)
-        elif name in {"source", "target"} and above in _UNITS:
-            self.text = []
+            self.unit = _Unit(self.line, properties, languages=list(self._languages))
+            self._note_state(attributes)
+        elif name in _SIDES and above in _UNITS and self.unit is not None:
+            self._begin_side(self.unit, _SIDES[name], attributes)
         elif name in _CODES:
             self._held_back.append(self.text)
             self.text = None
@@ -68,6 +71,17 @@ class _Parser(UnitParser[_Unit]):
         self._languages = found
         if name == "file":
             self._properties = {"file": attributes.get("original") or attributes.get("id", "")}
+
+    def _begin_side(self, unit: _Unit, side: int, attributes: Mapping[str, str]) -> None:
+        """Take the text of source or target, which may have a language and a state."""
+        self.text = []
+        if language := attributes.get("xml:lang"):
+            unit.languages[side] = plain_language(language)
+        self._note_state(attributes)
+
+    def _note_state(self, attributes: Mapping[str, str]) -> None:
+        if self.unit is not None and "state" in attributes:
+            self.unit.properties["state"] = attributes["state"]
 
     def _add_character(self, code: str) -> None:
         """Add a character that XML cannot hold, as 2.x writes it."""
@@ -85,7 +99,7 @@ class _Parser(UnitParser[_Unit]):
         self._open.pop()
         if name in _CODES:
             self.text = self._held_back.pop()
-        elif name in {"source", "target"} and self._open and self._open[-1] in _UNITS:
+        elif name in _SIDES and self._open and self._open[-1] in _UNITS:
             if self.unit is not None:
                 self.unit.texts[name] = "".join(self.text or ())
             self.text = None
@@ -96,7 +110,7 @@ class _Parser(UnitParser[_Unit]):
 class XliffReader(UnitReader[_Unit]):
     """Reads the units with a translation; ``skipped`` counts those without.
 
-    With languages, only those of files in these: ``en`` is also ``en-GB``.
+    With languages, only those that are not known to be in others: ``en`` is also ``en-GB``.
     """
 
     def __init__(
@@ -106,13 +120,13 @@ class XliffReader(UnitReader[_Unit]):
         languages: tuple[str, str] | None,
         keep: Sequence[str],
     ) -> None:
-        """Read *stream*, called *name*; ``id`` and ``file`` are properties to *keep*."""
+        """Read *stream*, called *name*; ``id``, ``file``, ``state`` are properties to *keep*."""
         super().__init__(stream, _Parser(name), keep)
         self._languages = languages and tuple(map(plain_language, languages))
 
     def pair_of(self, unit: _Unit) -> tuple[str, str] | None:
         """Return the texts of a unit, None if it has no translation."""
-        self.note_language(" and ".join(unit.languages))
+        self.note_language(" to ".join(code or "an unknown one" for code in unit.languages))
         if self._languages is not None and not all(map(_is_of, unit.languages, self._languages)):
             return None
         source, target = unit.texts.get("source", ""), unit.texts.get("target", "")
@@ -128,7 +142,7 @@ class XliffReader(UnitReader[_Unit]):
 
 
 def _is_of(code: str, language: str) -> bool:
-    return code == language or code.startswith(f"{language}-")
+    return code in ("", language) or code.startswith(f"{language}-")
 
 
 def reader(inputs: Inputs, settings: FormatSettings) -> PairReader:
