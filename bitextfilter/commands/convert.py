@@ -189,19 +189,23 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-convert --from moses corpus.en corpus.de > pairs.tsv
         bitext-convert --to moses out.en out.de < pairs.tsv
         bitext-convert --from tmx --languages en,de memory.tmx.gz > pairs.tsv
-        bitext-convert --to tmx --languages en,de -o memory.tmx < pairs.tsv
         bitext-convert --from jsonl --fields translation.en,translation.de < pairs.jsonl
+        bitext-convert --to parquet --header --numbers score -o pairs.parquet < scored.tsv
     """
     _check(settings)
+    format_settings = _format_settings(run, settings)
     read, write = _split(run, settings)
     target = FORMATS[settings.target]
-    format_settings = _format_settings(run, settings)
     reader = FORMATS[settings.source].reader(_Inputs(run, read), format_settings)
     writer = target.writer(format_settings, reader)
     if target.folder:
         outputs = run.enter(open_folder(write[0], target.folder))
     else:
-        outputs = run.enter(open_outputs(write)) if write else [run.output(table=True)]
+        outputs = (
+            run.enter(open_outputs(write))
+            if write
+            else [run.output(table=settings.target == "parquet")]
+        )
     _convert(run, reader, writer, outputs)
     _summarise(run, settings, reader)
 
@@ -209,9 +213,13 @@ def main(run: Run, settings: _Settings) -> None:
 def _format_settings(run: Run, settings: _Settings) -> FormatSettings:
     from bitextfilter.corpus.formats.base import FormatSettings
 
+    columns = run.row_settings.columns
+    header = is_given("header") or (settings.source == "tsv" and run.row_settings.header)
+    if not header and any(isinstance(column.where, str) for column in columns.wanted()):
+        raise click.UsageError("a column can only be named with --header")
     return FormatSettings(
-        columns=run.row_settings.columns,
-        header=is_given("header") or (settings.source == "tsv" and run.row_settings.header),
+        columns=columns,
+        header=header,
         languages=settings.languages,
         fields=settings.fields,
         keep=settings.keep,
