@@ -37,7 +37,7 @@ class Cue(NamedTuple):
 def read_cues(stream: BinaryIO, name: str) -> list[Cue]:
     """Return the cues of a file, in the order of their times; marks as ``<i>`` are removed.
 
-    A cue without a text is none.
+    A cue without a text, or shown for no time, is none.
 
     Raises InputError for a file that is not UTF-8, or a cue without its times.
     """
@@ -49,7 +49,9 @@ def read_cues(stream: BinaryIO, name: str) -> list[Cue]:
             f"not UTF-8 at byte {error.start + 1}", file=name, remedy=remedy
         ) from error
     cues = (_cue(block, number, name) for number, block in _blocks(text))
-    return sorted((cue for cue in cues if cue.text), key=lambda cue: cue.start)
+    return sorted(
+        (cue for cue in cues if cue.text and cue.stop > cue.start), key=lambda cue: cue.start
+    )
 
 
 def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
