@@ -30,6 +30,7 @@ OWNERS = {
     "click": {"commands/"},
     "faiss": {"similarity/index.py"},
     "fasttext": {"text/language.py", "training/word_vectors.py"},
+    "fsspec": {"io/remote.py"},
     "ftfy": {"corpus/repair.py"},
     "jinja2": {"reports/page.py"},
     "kenlm": {"filters/fluency.py"},

@@ -199,7 +199,7 @@ def main(run: Run, settings: _Settings) -> None:
     reader = FORMATS[settings.source].reader(_Inputs(run, read), format_settings)
     writer = target.writer(format_settings, reader)
     if target.folder:
-        outputs = run.enter(open_folder(write[0], target.folder))
+        outputs = run.enter(open_folder(write[0], target.folder, target.caches))
     else:
         outputs = (
             run.enter(open_outputs(write))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bitextfilter.errors import DeviceError, InputError
-from bitextfilter.io.files import naming_input
+from bitextfilter.io.files import naming_input, open_bytes
 from bitextfilter.io.rows import UNFIT, WINDOW_BYTES
 
 if TYPE_CHECKING:
@@ -55,12 +55,13 @@ class ArrowTable:
         """
         self._pa = _arrow()
         self._path = path
-        if path == "-" or (Path(path).exists() and not Path(path).is_file()):
+        here = Path(path)
+        if path == "-" or (here.exists() and not here.is_file()):
             message = "a table is read from both ends, which a pipe does not have"
             file = "stdin" if path == "-" else path
             raise InputError(message, file=file, remedy="write it to a file, and name that")
         with naming_input(path):
-            self._stream = open(path, "rb")
+            self._stream = open_bytes(path)
         try:
             self._open()
         except BaseException:

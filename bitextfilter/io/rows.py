@@ -22,6 +22,8 @@ REMEDY = "--on-error reject --rejects FILE keeps going"
 UNFIT = b"\0unfit\0"
 """Begins each column of a row made of a table whose texts have a tab or a line break."""
 
+UNFIT_REASON = "a tab or line break in a text"
+
 WINDOW_BYTES = 1 << 24
 """A window ends early once its lines hold 16 MiB."""
 
@@ -223,7 +225,7 @@ class RowParser:
     def _text(self, field: bytes, name: str) -> str:
         if b"\0" in field:
             unfit = field.startswith(UNFIT)
-            reason = "a tab or line break in a text" if unfit else f"NUL byte in the {name}"
+            reason = UNFIT_REASON if unfit else f"NUL byte in the {name}"
             raise _UnusableError(reason)
         try:
             text = field.decode("utf-8")

@@ -1,4 +1,4 @@
-"""Remedies for rows that are of another format: the command that converts it."""
+"""Files of other formats instead of rows: the commands that convert them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import re
 import shlex
 from collections.abc import Sequence
 
+import click
+
+from bitextfilter.io.files import is_table
 from bitextfilter.io.json_text import parse_json
-from bitextfilter.io.rows import BadRow
+from bitextfilter.io.rows import UNFIT_REASON, BadRow
 
 _TWO_LANGUAGES = "--languages SOURCE,TARGET"
 _BEGINNINGS = {
@@ -20,11 +23,20 @@ _BEGINNINGS = {
 }
 """Formats by the first bytes of a line, as bitext-convert's options name them."""
 _PO = re.compile(rb'(?:msgid|msgctxt) ".*')
-_CSV = re.compile(rb'"(?:[^"]|"")*"([,;])".*|[^",;]+([,;])"(?:[^"]|"")*"')
+_CSV = re.compile(rb'"(?:[^"]|"")*"([,;]).*|[^",;]+([,;])"(?:[^"]|"")*"')
+
+
+def refuse_table(path: str) -> None:
+    """Raise UsageError for an output of rows with the name of a table."""
+    if is_table(path):
+        remedy = f"bitext-convert --header --to parquet -o {shlex.quote(path)} makes one"
+        raise click.UsageError(f"{path} is the name of a table, but rows are written: {remedy}")
 
 
 def remedy_of(row: BadRow, inputs: Sequence[str], command: str) -> str:
     """Return the remedy for a bad row; for another format, the command that converts it."""
+    if row.reason == UNFIT_REASON:
+        return f"bitext-convert --from parquet --whitespace makes it a space; or {row.remedy}"
     table = row.line.startswith((b"PAR1", b"ARROW1\0"))
     if not table and (b"\t" in row.line or not row.reason.startswith("1 column,")):
         return row.remedy

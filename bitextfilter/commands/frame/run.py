@@ -21,7 +21,7 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin, tell
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
-from bitextfilter.commands.frame.other_formats import remedy_of
+from bitextfilter.commands.frame.other_formats import refuse_table, remedy_of
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import is_table, open_input, open_output, open_rows
 from bitextfilter.io.rows import (
@@ -257,9 +257,8 @@ class Run:
         Raises UsageError for the name of a *table*, if none is written.
         """
         path = self.row_settings.output if path is None else path
-        if is_table(path) and not table:
-            remedy = f"bitext-convert --header --to parquet -o {shlex.quote(path)} makes one"
-            raise click.UsageError(f"{path} is the name of a table, but rows are written: {remedy}")
+        if not table:
+            refuse_table(path)
         if path != "-":
             return self.enter(open_output(path))
         if sys.stdout is None:

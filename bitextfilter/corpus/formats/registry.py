@@ -32,6 +32,8 @@ class Format:
     """Whether it is written with further columns."""
     folder: tuple[str, ...] = ()
     """The files of a format that is a folder."""
+    caches: str = ""
+    """A pattern for what its readers leave in the folder."""
 
     def reader(self, inputs: Inputs, settings: FormatSettings) -> PairReader:
         """Return the reader of *inputs*."""
@@ -76,6 +78,7 @@ FORMATS: Mapping[str, Format] = {
         "tables",
         written="fields numbers",
         folder=("data-00000-of-00001.arrow", "dataset_info.json", "state.json"),
+        caches="cache-*.arrow",
     ),
 }
 

@@ -113,7 +113,10 @@ def test_a_folder_for_datasets(tmp_path: Path) -> None:
         return
     loaded = datasets.load_from_disk(str(tmp_path))
     assert list(loaded) == want
-    assert loaded.features["s"].dtype == "float64"
+    assert loaded.features == {
+        "t": {"en": datasets.Value("string"), "de": datasets.Value("string")},
+        "s": datasets.Value("float64"),
+    }
 
 
 TEXT = st.text(max_size=6)
