@@ -77,9 +77,8 @@ def test_a_table_as_the_input_of_any_command(tmp_path: Path) -> None:
     skip = ("--on-error", "reject", "--rejects", rejects)
     words = ("--column", "n", *columns, *skip)
     header = "translation.en\ttranslation.de\tn\n"
-    assert made("-i", path, *words, command=rank.main) == (
-        header + "\t\t2\nOne two.\tEins zwei.\t1\nb \tc\t3\n"
-    )
+    two = "\t\t2\nOne two.\tEins zwei.\t1\n"
+    assert made("-i", path, *words, command=rank.main) == header + two
     assert rejects.read_text() == "4\ta tab or line break in a text\tb \tc\t3\n"
     words = (*columns, *skip, "--rule", "length")
     assert made(path, arrow, *words, command=filtering.main) == (
