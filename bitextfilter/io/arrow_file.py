@@ -136,6 +136,20 @@ class ArrowTable:
                 columns = [_as_bytes(self._pa, _column(self._pa, batch, name)) for name in names]
             yield columns
 
+    def texts(self, whole: Sequence[Any], others: Sequence[Any]) -> Iterator[Any] | None:
+        """Return the rows of columns of :meth:`batches` as texts; a null is empty in *others*.
+
+        None if there is a null in the *whole* columns, or bytes that are not UTF-8.
+        """
+        if any(column.null_count for column in whole):
+            return None
+        try:
+            columns = [column.cast(self._pa.large_string()) for column in (*whole, *others)]
+        except self._pa.ArrowInvalid:
+            return None
+        lists = (column.fill_null("").to_pylist() for column in columns)
+        return zip(*lists, strict=True)
+
     def _batches(self, names: list[str]) -> Iterator[Any]:
         if self._parquet:
             yield from self._file.iter_batches(_BATCH, columns=names, use_threads=False)
@@ -322,8 +336,11 @@ class ArrowWriter:
         self._pa = _arrow()
         self._tree = _tree(names)
         self._types = [self._pa.float64() if n in numbers else self._pa.string() for n in names]
-        self._rows: list[Sequence[str | float | None]] = []
+        self._columns: list[list[str | float | None]] = [[] for _ in names]
+        self._count = 0
         self._held = 0
+        self._begun = False
+        """Whether the first bytes were given out."""
         self._sink = _Taken()
         self.schema = self._pa.schema(_fields(self._pa, self._tree, self._types))
         if parquet:
@@ -339,15 +356,20 @@ class ArrowWriter:
 
     def add(self, row: Sequence[str | float | None], size: int) -> bytes:
         """Take a row that holds *size* bytes; return the bytes that are complete."""
-        self._rows.append(row)
+        for column, value in zip(self._columns, row, strict=True):
+            column.append(value)
+        self._count += 1
         self._held += size
-        if len(self._rows) >= _GROUP or self._held >= WINDOW_BYTES:
+        if self._count >= _GROUP or self._held >= WINDOW_BYTES:
             self._flush()
+        elif self._begun:
+            return b""
+        self._begun = True
         return self._sink.take()
 
     def end(self) -> bytes:
         """Return the last bytes."""
-        if self._rows:
+        if self._count:
             self._flush()
         self._writer.close()
         return self._sink.take()
@@ -355,11 +377,13 @@ class ArrowWriter:
     def _flush(self) -> None:
         columns = [
             self._pa.array(column, kind)
-            for column, kind in zip(zip(*self._rows, strict=True), self._types, strict=True)
+            for column, kind in zip(self._columns, self._types, strict=True)
         ]
         arrays = [_nested(self._pa, place, columns) for place in self._tree.values()]
         self._writer.write_batch(self._pa.RecordBatch.from_arrays(arrays, schema=self.schema))
-        self._rows, self._held = [], 0
+        for column in self._columns:
+            column.clear()
+        self._count = self._held = 0
 
 
 def _tree(names: Sequence[str]) -> _Tree:

@@ -14,6 +14,7 @@ from bitextfilter.io.rows import REMEDY, BadRow, Columns, RowReader, TextColumn
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 _BREAKS = re.compile(r"\s*[\t\n\r]\s*")
+_BREAK = re.compile(r"[\t\n\r]")
 _CALLED = {"\t": "a tab", "\n": "a line break", "\0": "a NUL", "\r": "a carriage return at the end"}
 
 TEXTS = ("source", "target")
@@ -29,12 +30,17 @@ class PairRecord(NamedTuple):
     target: str
     others: Mapping[str, str] = _NOTHING
     line: bytes = b""
-    """The row for the rejects file, without tabs or line breaks inside texts."""
+    """The row for the rejects file, without tabs or line breaks inside texts; empty: the texts."""
 
     def bad(self, file: str, reason: str, remedy: str = "") -> BadRow:
         """Return the pair as a bad row."""
         remedy = f"{remedy}; or {REMEDY}" if remedy else REMEDY
-        return BadRow(self.number, self.line, b"\n", reason, remedy, file)
+        line = self.line or _row((self.source, self.target, *self.others.values()))
+        return BadRow(self.number, line, b"\n", reason, remedy, file)
+
+
+def _row(texts: Sequence[str]) -> bytes:
+    return "\t".join(_BREAK.sub(" ", text) for text in texts).encode()
 
 
 class UnfitError(Exception):
@@ -129,12 +135,14 @@ class FurtherColumns:
     """
 
     def __init__(self, names: Sequence[str] | None) -> None:
-        self.names = names
+        self.names = None if names is None else tuple(names)
 
     def of(self, pair: PairRecord) -> list[str | None]:
         """Return the further texts of *pair*, None where one is missing. Raises UnfitError."""
         if self.names is None:
             self.names = tuple(pair.others)
+        if tuple(pair.others) == self.names:
+            return list(pair.others.values())
         if len(pair.others) > len(self.names) or any(n not in self.names for n in pair.others):
             name = next(name for name in pair.others if name not in self.names)
             raise UnfitError(f"a column {name!r}, which the first row lacks", "")

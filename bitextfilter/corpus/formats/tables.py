@@ -39,15 +39,24 @@ class TableReader(PairReader):
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
         """Yield the pairs in order. Raises InputError where the file is damaged."""
         number = 0
-        names = [*self._fields, *(self.columns or ())]
+        keep = self.columns or ()
+        names = list(dict.fromkeys((*self._fields, *keep)))
         with ArrowTable(self.name) as table:
-            for columns in table.batches(list(dict.fromkeys(names))):
-                made = dict(zip(dict.fromkeys(names), columns, strict=True))
-                for row in zip(*(made[name].to_pylist() for name in names), strict=True):
-                    number += 1
-                    yield self._pair(number, row)
+            for columns in table.batches(names):
+                made = dict(zip(names, columns, strict=True))
+                texts = [made[name] for name in (*self._fields, *keep)]
+                whole = table.texts(texts[:2], texts[2:])
+                if whole is None:
+                    rows = zip(*(column.to_pylist() for column in texts), strict=True)
+                    for number, row in enumerate(rows, number + 1):
+                        yield self._pair(number, row)
+                    continue
+                for number, (source, target, *others) in enumerate(whole, number + 1):
+                    further = dict(zip(keep, others, strict=True)) if keep else _NO_OTHERS
+                    yield PairRecord(number, source, target, further)
 
     def _pair(self, number: int, row: Sequence[bytes | None]) -> PairRecord | BadRow:
+        """Return the pair of a row, in a batch with nulls or bytes that are no text."""
         line = b"\t".join((text or b"").translate(_SPACES) for text in row)
         pair = PairRecord(number, "", "", line=line)
         for name, field in zip(self._fields, row, strict=False):
@@ -57,10 +66,12 @@ class TableReader(PairReader):
             source, target, *others = [(field or b"").decode() for field in row]
         except UnicodeDecodeError:
             return pair.bad(self.name, "a text is not UTF-8")
-        names = self.columns or ()
-        return PairRecord(number, source, target, dict(zip(names, others, strict=True)), line)
+        return PairRecord(
+            number, source, target, dict(zip(self.columns or (), others, strict=True)), line
+        )
 
 
+_NO_OTHERS: Mapping[str, str] = {}
 _SPACES = bytes.maketrans(b"\t\n\r", b"   ")
 
 
@@ -71,6 +82,8 @@ class _TableEncoder:
         self._further = FurtherColumns(source.columns)
         self._texts = settings.fields or source.texts or TEXTS
         self._numbers, self._parquet = settings.numbers, parquet
+        self._places: list[tuple[int, str]] = []
+        """Of the numbers, with their names."""
         self._writer: ArrowWriter | None = None
 
     def begun(self) -> ArrowWriter:
@@ -80,6 +93,7 @@ class _TableEncoder:
             missing = next((name for name in self._numbers if name not in names), None)
             if missing is not None:
                 raise SettingsError(f"--numbers: no column {missing!r}: {', '.join(names)}")
+            self._places = [(names.index(name), name) for name in self._numbers]
             try:
                 self._writer = ArrowWriter(names, self._numbers, self._parquet)
             except ValueError as error:
@@ -89,16 +103,11 @@ class _TableEncoder:
 
     def add(self, pair: PairRecord) -> bytes:
         """Take a pair; return the bytes that are complete. Raises UnfitError, SettingsError."""
-        others = self._further.of(pair)
-        writer = self.begun()
-        size = len(pair.source) + len(pair.target) + sum(len(text or "") for text in others)
-        row: list[Any] = [pair.source, pair.target, *others]
-        if self._numbers:
-            names = [*self._texts, *(self._further.names or ())]
-            row = [
-                _number(text, name) if name in self._numbers else text
-                for name, text in zip(names, row, strict=True)
-            ]
+        row: list[Any] = [pair.source, pair.target, *self._further.of(pair)]
+        writer = self._writer or self.begun()
+        size = sum(map(len, filter(None, row)))
+        for place, name in self._places:
+            row[place] = _number(row[place], name)
         return writer.add(row, size)
 
 
