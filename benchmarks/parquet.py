@@ -16,7 +16,9 @@ import tempfile
 from multiprocessing import get_context
 from pathlib import Path
 
-from rank import Cost, generate, head, measure
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.rank import Cost, generate, head, measure
 
 BIN = Path(__file__).parents[1] / "bin"
 HEADER = b"source\ttarget\tscore\n"

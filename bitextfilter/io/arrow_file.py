@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+import numpy
+
 from bitextfilter.errors import DeviceError, InputError
 from bitextfilter.io.files import naming_input, open_bytes
 from bitextfilter.io.rows import UNFIT, WINDOW_BYTES
@@ -173,13 +175,11 @@ class ArrowTable:
         for columns in self.batches(self.names):
             with self._reading():
                 rows = _joined(self._pa, columns)
-            if rows.count(b"\t") + rows.count(b"\n") == len(columns) * len(columns[0]) and (
-                b"\r\n" not in rows
-            ):
-                yield rows
-            else:
+            if _has_breaks(rows, len(columns) * len(columns[0])):
                 texts = zip(*(column.to_pylist() for column in columns), strict=True)
                 yield b"".join(map(_row, texts))
+            else:
+                yield rows
 
 
 def _leaves(pa: Any, fields: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -246,6 +246,12 @@ def _joined(pa: Any, columns: Sequence[Any]) -> bytes:
     size = compute.sum(compute.binary_length(rows)).as_py()
     data: bytes = rows.buffers()[2].slice(0, size).to_pybytes()
     return data
+
+
+def _has_breaks(rows: bytes, count: int) -> bool:
+    """Return whether rows with *count* fields have more tabs or line ends, or end in ``\\r``."""
+    low = numpy.count_nonzero(numpy.frombuffer(rows, numpy.uint8) <= ord("\r"))
+    return low != count and (rows.count(b"\t") + rows.count(b"\n") != count or b"\r\n" in rows)
 
 
 _SPACES = bytes.maketrans(b"\t\n\r", b"   ")

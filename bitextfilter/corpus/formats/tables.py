@@ -47,11 +47,12 @@ class TableReader(PairReader):
                 texts = [made[name] for name in (*self._fields, *keep)]
                 whole = table.texts(texts[:2], texts[2:])
                 if whole is None:
-                    rows = zip(*(column.to_pylist() for column in texts), strict=True)
-                    for number, row in enumerate(rows, number + 1):
+                    for row in zip(*(column.to_pylist() for column in texts), strict=True):
+                        number += 1
                         yield self._pair(number, row)
                     continue
-                for number, (source, target, *others) in enumerate(whole, number + 1):
+                for source, target, *others in whole:
+                    number += 1
                     further = dict(zip(keep, others, strict=True)) if keep else _NO_OTHERS
                     yield PairRecord(number, source, target, further)
 
