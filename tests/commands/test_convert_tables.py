@@ -63,7 +63,8 @@ def test_rows_to_parquet_and_back(tmp_path: Path) -> None:
 
 def test_a_table_as_the_input_of_any_command(tmp_path: Path) -> None:
     pair = [{"en": "One two.", "de": "Eins zwei."}, None, {"en": "b\n", "de": "c"}]
-    path = saved(tmp_path / "a.parquet", translation=pair, n=[1, 2, 3])
+    kind = pa.struct([("en", pa.string()), ("de", pa.string())])
+    path = saved(tmp_path / "a.parquet", translation=pa.array(pair, kind), n=[1, 2, 3])
     arrow = tmp_path / "a.arrow"
     with pa.ipc.new_file(arrow, pq.read_schema(path)) as writer:
         writer.write_table(pq.read_table(path))
