@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bitextfilter.commands import convert, rank, split
+from bitextfilter.commands import convert, dedup, rank, split
 from bitextfilter.commands import filter as filtering
+from bitextfilter.training.data import PairFile
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -229,3 +230,12 @@ def test_other_formats_are_recognised(line: str, options: str) -> None:
     result = call("--column", "1", data=line + "\n", command=filtering.main)
     result = call("--rule", "length", data=line + "\n", command=filtering.main)
     says(result, 65, f"; bitext-convert --from {options} | bitext-filter reads this format")
+
+
+def test_tables_to_train_on_and_to_compare_with(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.parquet", source=["a", "c"], target=["b", "d"], n=[1, 2])
+    assert list(PairFile(str(path)).texts()) == [("a", "b"), ("c", "d")]
+    assert made("--against", path, data="x\ty\na\tb\n", command=dedup.main) == "x\ty\n"
+    words = ("--by", "either", "--against-source", path)
+    result = call(*words, data="x\ty\n", command=dedup.main)
+    assert (result.exit_code, result.stderr.count("\n")) == (65, 1)
