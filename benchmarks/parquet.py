@@ -2,9 +2,10 @@
 
     python benchmarks/parquet.py --rows 5000000
 
-Each is a process of its own, measured in turns; the median counts, start and all. The same rows are
-read from a TSV and from a Parquet file, and written as both. Memory is the peak of the process, on
-all rows and on the first --few of them, which must be alike.
+Each is a process of its own, measured in turns; the median of --rounds counts, start and all. The
+same rows are read from a TSV and from a Parquet file, and written as both. Memory is the peak of
+the process; for Parquet also on the first --few rows, which must be alike but for bitext-rank, that
+holds the scores.
 """
 
 from __future__ import annotations
@@ -102,17 +103,17 @@ def main() -> None:
         all_rows, few = (prepare(folder, rows, n) for n in (settings.rows, settings.few))
         sizes = [all_rows[form].stat().st_size / 1e6 for form in ("tsv", "parquet")]
         print(f"{settings.rows} rows, {sizes[0]:.0f} MB as TSV, {sizes[1]:.0f} MB as Parquet")
-        names = ("TSV rows/s", "Parquet", "ratio", "ratio CPU", "MiB few", "MiB all")
-        print(f"{'':<32}" + "".join(f"{name:>11}" for name in names))
+        names = ("TSV rows/CPU s", "Parquet", "ratio", "of time", "TSV MiB", "few", "all")
+        print(f"{'':<30}" + "".join(f"{name:>15}" for name in names))
         for name in settings.only:
             tsv, table = (measured(line, all_rows, settings.rounds) for line in LINES[name])
             small = measured(LINES[name][1], few, 1)
-            values = (settings.rows / tsv.seconds, settings.rows / table.seconds)
-            ratios = (tsv.seconds / table.seconds, tsv.cpu / table.cpu)
-            figures = [f"{value:11.0f}" for value in values]
-            figures += [f"{ratio:11.2f}" for ratio in ratios]
-            figures += [f"{cost.mebibytes:11.0f}" for cost in (small, table)]
-            print(f"{name:<32}" + "".join(figures), flush=True)
+            speeds = (settings.rows / tsv.cpu, settings.rows / table.cpu)
+            ratios = (tsv.cpu / table.cpu, tsv.seconds / table.seconds)
+            figures = [f"{value:15.0f}" for value in speeds]
+            figures += [f"{ratio:15.2f}" for ratio in ratios]
+            figures += [f"{cost.mebibytes:15.0f}" for cost in (tsv, small, table)]
+            print(f"{name:<30}" + "".join(figures), flush=True)
 
 
 if __name__ == "__main__":
