@@ -35,7 +35,9 @@ class PairRecord(NamedTuple):
     def bad(self, file: str, reason: str, remedy: str = "") -> BadRow:
         """Return the pair as a bad row."""
         remedy = f"{remedy}; or {REMEDY}" if remedy else REMEDY
-        line = self.line or _row((self.source, self.target, *self.others.values()))
+        line = self.line
+        if not line and (self.source or self.target or self.others):
+            line = _row((self.source, self.target, *self.others.values()))
         return BadRow(self.number, line, b"\n", reason, remedy, file)
 
 
