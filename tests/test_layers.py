@@ -28,6 +28,7 @@ ANYWHERE = {""}
 OWNERS = {
     "_typeshed": ANYWHERE,
     "click": {"commands/"},
+    "ctranslate2": {"translation/ctranslate2_translator.py"},
     "faiss": {"similarity/index.py"},
     "fasttext": {"text/language.py", "training/word_vectors.py"},
     "fsspec": {"io/remote.py"},
@@ -56,6 +57,7 @@ OWNERS = {
     "subword_nmt": {"text/"},
     "tomli": {"io/files.py"},
     "tokenizers": {"text/tokenizer_file.py"},
+    "onnx": {"encoders/export.py"},
     "onnxruntime": {"encoders/onnx_network.py"},
     "sentence_transformers": {"encoders/sentence_transformers_model.py"},
     "transformers": {"encoders/sentence_transformers_model.py"},

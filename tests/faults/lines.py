@@ -154,6 +154,7 @@ LINES = {
     "translate": f"bitext-translate --model @/translator -i @/few.aa --beam 2 {WRITE}",
     "join": "bitext-models join @/model @/model --pairs @/train.tsv -o out.model",
     "prune": "bitext-models prune @/many --languages cc,aa -o out.model",
+    "export": "bitext-models export @/model --to sentence-transformers -o out.exported",
     "grade": "bitext-models grade @/many aa,bb=@/rows.tsv --threads 1 -o out.model",
     "encoder of three": "bitext-train-encoder --settings @/encoder.json --languages aa,bb,cc"
     " --pairs @/three.tsv --pairs bb,cc=@/rows.tsv --development aa,bb=@/dev.tsv --threads 1"
@@ -202,7 +203,7 @@ UNWRITTEN = {
 NO_OUTPUTS = (".training", ".models", ".answers")
 """The ends of names beside an output, of what a run goes on with."""
 
-NEW = {"out.index", "out.bpe"}
+NEW = {"out.index", "out.bpe", "out.exported"}
 """Outputs that must not exist before a run."""
 
 

@@ -14,8 +14,8 @@ from bitextfilter.errors import ModelError
 from bitextfilter.text.identifier import (
     FOLDER,
     LanguageLag,
-    TextReader,
     NgramIdentifier,
+    TextReader,
     load_ngram_identifier,
     ngrams,
     save_ngram_identifier,
