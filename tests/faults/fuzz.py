@@ -40,6 +40,7 @@ ATTACKS: dict[Attack, float] = {
     rows.noise: 3,
     formats.convert: 4,
     formats.misread: 2,
+    formats.foreign: 2,
     formats.headers: 4,
     formats.together: 2,
     pipelines.split: 1,

@@ -123,6 +123,9 @@ LINES = {
     "yields": "bitext-judge report @/sample.tsv @/labels.tsv --disagreements out.apart -o out.tsv",
     "convert": "bitext-convert --to moses -i @/rows.tsv out.aa out.bb.gz",
     "convert to tmx": "bitext-convert --to tmx --languages aa,bb -i @/rows.tsv -o out.tmx",
+    "convert to parquet": "bitext-convert --to parquet --numbers 3 -i @/scored.tsv -o out.parquet",
+    "convert to datasets": "bitext-convert --to datasets -i @/rows.tsv out.data",
+    "rank a table": "bitext-rank -i @/scored.parquet --column 3 -o out.tsv",
     "noise": "bitext-noise --rate shuffled=0.2 -i @/rows.tsv -o out.tsv",
     "embed": f"bitext-embed {MODEL} --language aa @/text.aa -o out.npy",
     "embed resumed": f"bitext-embed {MODEL} --language aa @/text.aa -o out.npy --resume kept"
@@ -229,6 +232,9 @@ def inputs() -> Path:
     rows = (folder / "rows.tsv").read_text().splitlines(keepends=True)
     scored = [f"{row[:-1]}\t{index * 37 % 50 / 50}\n" for index, row in enumerate(rows)]
     (folder / "scored.tsv").write_text("".join(scored + scored[:40]))
+    words = ["--to", "parquet", "-i", folder / "scored.tsv", "-o", folder / "scored.parquet"]
+    done = CliRunner().invoke(command("bitext-convert"), [*map(str, words)])
+    assert done.exit_code == 0, done.output
     judged = [f"{index % 3 % 2}\t{row}" for index, row in enumerate(scored[:60])]
     (folder / "judged.tsv").write_text("".join(judged))
     (folder / "bad.tsv").write_text("".join([*rows[:40], "alone\n", *rows[40:90], "\tb1\n"]))
