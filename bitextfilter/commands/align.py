@@ -17,7 +17,6 @@ import click
 from bitextfilter.commands.align_documents import (
     DocumentFiles,
     DocumentSettings,
-    RowForm,
     check_documents,
     given_options,
     write_alignments,
@@ -25,6 +24,7 @@ from bitextfilter.commands.align_documents import (
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.documents import reject_line_of, warn_of_languages, without_tab
 from bitextfilter.commands.frame.given import VectorFiles
+from bitextfilter.commands.frame.links import LinkForm, RowForm
 from bitextfilter.commands.frame.options import (
     COUNT,
     NO_CUT,
@@ -492,4 +492,4 @@ def _align_documents(
     check_documents(files, documents)
     run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
     least = min_score if isinstance(min_score, float) else None
-    write_alignments(run, DocumentFiles(files), documents, form, least)
+    write_alignments(run, DocumentFiles(files), documents, LinkForm(**vars(form)), least)

@@ -18,8 +18,14 @@ from bitextfilter.commands.frame.documents import (
     warn_of_languages,
 )
 from bitextfilter.commands.frame.given import VectorFiles
+from bitextfilter.commands.frame.links import (
+    AlignedDocument,
+    LinkForm,
+    Sides,
+    kept_links,
+    written_links,
+)
 from bitextfilter.commands.frame.options import (
-    DIGITS,
     ModelName,
     argument,
     as_languages,
@@ -30,14 +36,13 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.document_files import FileUses, ListedPair, link_line, read_document_list
+from bitextfilter.io.document_files import FileUses, ListedPair, read_document_list
 from bitextfilter.io.files import open_output, stream_name
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.io.given_vectors import GivenVectors
     from bitextfilter.mining.documents import Alignment
-    from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
 
 _TOGETHER = "links of several documents in one file cannot be told apart"
@@ -54,25 +59,6 @@ _NOT_FOR = {
     "--skip": ("length",),
 }
 """Values of --by that an option does not go with."""
-
-
-@dataclass(frozen=True)
-class RowForm:
-    """Form of output rows, and whether the languages of the files are checked."""
-
-    score_first: bool = flag("--score-first", "Write score, source, target.")
-    digits: int = option("--digits", "Decimals of the scores.", DIGITS, 4)
-    no_column_check: bool = flag("--no-column-check", "Do not check the languages of the files.")
-
-    def score(self, score: float | None) -> str:
-        """Return a score as text: empty for None, and without a sign if it rounds to 0."""
-        return "" if score is None else f"{round(float(score), self.digits) + 0.0:.{self.digits}f}"
-
-    def row(self, texts: Sequence[str], score: float | None) -> bytes:
-        """Return the line of a pair."""
-        number = self.score(score)
-        columns = [number, *texts] if self.score_first else [*texts, number]
-        return ("\t".join(columns) + "\n").encode()
 
 
 @dataclass(frozen=True)
@@ -103,6 +89,9 @@ class DocumentSettings:
     keep_going: bool = flag("--keep-going", "Leave out documents of the list that cannot be read.")
 
 
+_PAIRS = LinkForm()
+
+
 def given_options() -> set[str]:
     """Return the long names of the options on the command line."""
     context = click.get_current_context()
@@ -113,7 +102,9 @@ def given_options() -> set[str]:
     }
 
 
-def check_documents(files: Sequence[str], settings: DocumentSettings) -> None:
+def check_documents(
+    files: Sequence[str], settings: DocumentSettings, form: LinkForm = _PAIRS
+) -> None:
     """Raise UsageError for options that do not go together."""
     given, by = given_options(), settings.by
     problems = [
@@ -123,9 +114,10 @@ def check_documents(files: Sequence[str], settings: DocumentSettings) -> None:
     ]
     if settings.keep_going and settings.documents is None:
         problems.append("--keep-going needs --documents")
-    for name in ("--split", "--score-first"):
+    for name in ("--split", "--score-first", "--as", "--header"):
         if settings.links and name in given:
             problems.append(f"--links has numbers of lines: it does not go with {name}")
+    problems += form.problems(given)
     if settings.documents is not None and files:
         problems.append("--documents takes the place of SOURCE and TARGET")
     elif settings.documents is None and len(files) < 2:
@@ -152,10 +144,10 @@ class _Settings:
     ModelName,
     VectorFiles,
     DocumentSettings,
-    RowForm,
+    LinkForm,
 )
 def main(
-    run: Run, settings: _Settings, given: VectorFiles, documents: DocumentSettings, form: RowForm
+    run: Run, settings: _Settings, given: VectorFiles, documents: DocumentSettings, form: LinkForm
 ) -> None:
     """Link the sentences of a document and of its translation, in their order.
 
@@ -184,7 +176,7 @@ def main(
         bitext-align-documents --links --documents list.tsv --keep-going
     """
     files = [file for file in (settings.source, settings.target) if file is not None]
-    check_documents(files, documents)
+    check_documents(files, documents, form)
     if given:
         given.check(("by", "classifier", "documents", "split", "no_column_check", "device"))
     write_alignments(run, DocumentFiles(files, given), documents, form, settings.min_score)
@@ -201,7 +193,7 @@ def write_alignments(
     run: Run,
     files: DocumentFiles,
     settings: DocumentSettings,
-    form: RowForm,
+    form: LinkForm,
     min_score: float | None,
 ) -> None:
     """Align two files, or the documents of --documents, and write their links."""
@@ -213,7 +205,7 @@ def write_alignments(
     run.counts.update(rows=0, rejected=0, documents=0, links=0)
     run.progress(unit="texts")
     least, own_files = -inf if min_score is None else min_score, 0
-    lines = _number_lines if settings.links else _text_lines
+    output.write(form.first_line)
     for pair in pairs:
         if (sides := _read(run, pair, settings.keep_going)) is None:
             continue
@@ -222,20 +214,24 @@ def write_alignments(
         _warn(run, pair.name, texts, settings.by, distance)
         if model is not None and not form.no_column_check:
             warn_of_languages(run, model, texts, f"{pair.name}: ")
+        links = kept_links(links, least)
+        document = AlignedDocument(pair.document, sides, links, settings.split is not None)
+        lines = written_links(document, form, settings.links)
         if pair.output is not None:
             with open_output(pair.output) as stream:
-                stream.writelines(lines(sides, links, form, least))
+                stream.write(form.first_line)
+                stream.writelines(lines)
             own_files += 1
         elif settings.links and run.counts["documents"] > own_files:
             raise InputError(_TOGETHER, file=pair.name, remedy=_APART)
         else:
-            output.writelines(lines(sides, links, form, least))
-        run.counts["links"] += sum(_is_kept(link, least) for link in links)
+            output.writelines(lines)
+        run.counts["links"] += sum(link.score is not None for link in links)
         run.counts["documents"] += 1
         run.advance(0)
 
 
-def _read(run: Run, pair: _DocumentPair, keep_going: bool) -> _Sides | None:
+def _read(run: Run, pair: _DocumentPair, keep_going: bool) -> Sides | None:
     """Read documents; None for those that cannot be read, with --keep-going."""
     try:
         return pair.read()
@@ -256,7 +252,7 @@ def _given_aligner(vectors: Sequence[GivenVectors], settings: DocumentSettings) 
 
     costs = LinkSettings(settings.largest, settings.skip)
 
-    def align(sides: _Sides) -> Alignment:
+    def align(sides: Sides) -> Alignment:
         source, target = (
             file[np.array(side.numbers, dtype=np.int64)]
             for file, side in zip(vectors, sides, strict=True)
@@ -291,16 +287,17 @@ def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> 
     return vectors
 
 
-_Sides = tuple[ReadDocument, ReadDocument]
-_Align = Callable[[_Sides], "Alignment"]
+_Align = Callable[[Sides], "Alignment"]
 
 
 class _DocumentPair(NamedTuple):
     """Two documents to align."""
 
     name: str
-    read: Callable[[], _Sides]
+    read: Callable[[], Sides]
     """Raises BitextError where they cannot be read."""
+    document: str
+    """Name in rows and objects."""
     output: str | None = None
     """File of their links; None for the output of the run."""
 
@@ -316,31 +313,6 @@ def _warn(
     known = by == "model" or min(map(len, texts)) >= _FEWEST
     if known and distance is not None and distance > _UNRELATED[by]:
         run.warn(f"{name} do not look like translations ({distance:.2f} of 1 apart)")
-
-
-def _is_kept(link: Link, least: float) -> bool:
-    return link.score is not None and link.score >= least
-
-
-def _text_lines(sides: _Sides, links: list[Link], form: RowForm, least: float) -> Iterator[bytes]:
-    """Yield a line for each link of a document that scores *least* or more, in order."""
-    for link in links:
-        if _is_kept(link, least):
-            places = zip(sides, (link.source, link.target), strict=True)
-            texts = [" ".join(side.sentences[place] for place in part) for side, part in places]
-            yield form.row(texts, link.score)
-
-
-def _number_lines(sides: _Sides, links: list[Link], form: RowForm, least: float) -> Iterator[bytes]:
-    """Yield the numbers of the lines of each link; below *least*, each number without a link."""
-    for link in links:
-        places = zip(sides, (link.source, link.target), strict=True)
-        source, target = ([side.numbers[place] for place in part] for side, part in places)
-        if _is_kept(link, least):
-            yield link_line(source, target, form.score(link.score))
-        else:
-            yield from (link_line([number], [], "") for number in source)
-            yield from (link_line([], [number], "") for number in target)
 
 
 class DocumentReader:
@@ -361,7 +333,8 @@ class DocumentReader:
         problem = self._uses().problem(files)
         if problem is not None:
             raise click.UsageError(problem)
-        return _DocumentPair(f"{source} and {target}", partial(self._both, files, ""))
+        read = partial(self._both, files, "")
+        return _DocumentPair(f"{source} and {target}", read, stream_name(source))
 
     def listed(self, path: str) -> Iterator[_DocumentPair]:
         """Yield the documents of a list; a bad line of it raises when its documents are read.
@@ -377,18 +350,19 @@ class DocumentReader:
             if problem is not None:
                 found = InputError(problem, file=name, line=number)
             if isinstance(found, InputError):
-                yield _DocumentPair(place, partial(_fail, found))
+                yield _DocumentPair(place, partial(_fail, found), place)
             else:
                 files = [side for side in found[:2] if isinstance(side, str)]
                 read = partial(self._both, found, place)
-                yield _DocumentPair(" and ".join(files) or place, read, found.output)
+                document = found.document or (files[0] if files else place)
+                yield _DocumentPair(" and ".join(files) or place, read, document, found.output)
 
     def _uses(self, *read: str) -> FileUses:
         """Return the files that this run reads and writes beside documents and their links."""
         settings = self._run.row_settings
         return FileUses([settings.output, settings.rejects, self._run.common.manifest], read)
 
-    def _both(self, pair: ListedPair, place: str) -> _Sides:
+    def _both(self, pair: ListedPair, place: str) -> Sides:
         """Read the source, then the target."""
         return self._side(pair.source, place, 0), self._side(pair.target, place, 1)
 
@@ -398,5 +372,5 @@ class DocumentReader:
         return self._sentences.of_file(text, side)
 
 
-def _fail(error: InputError) -> _Sides:
+def _fail(error: InputError) -> Sides:
     raise error

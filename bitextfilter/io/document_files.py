@@ -28,6 +28,8 @@ class ListedPair(NamedTuple):
     target: str | list[bytes]
     output: str | None = None
     """None for the output of the run."""
+    document: str | None = None
+    """Its name, if it has one of its own."""
 
 
 def read_document_list(
@@ -89,7 +91,9 @@ def _object(line: bytes) -> ListedPair:
         raise ValueError(f"no JSON: {problem}") from problem
     source, target = (lines_of_text(found.get(side), side) for side in ("source", "target"))
     output = None if found.get("output") is None else _path(found["output"])
-    return ListedPair(source, target, None if output == "-" else output)
+    name = found.get("document")
+    document = str(name) if type(name) in (str, int) and name != "" else None
+    return ListedPair(source, target, None if output == "-" else output, document)
 
 
 def lines_of_text(text: object, name: str) -> list[bytes]:
