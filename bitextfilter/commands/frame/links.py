@@ -182,7 +182,7 @@ def _chunk_lines(document: AlignedDocument, form: LinkForm) -> Iterator[bytes]:
 
     sides = _chunk_sides(document, form)
     if form.form == "documents":
-        chunks = iter([whole_chunk(document.links, sides)])
+        chunks = (one for one in [whole_chunk(document.links, sides)] if one.links)
     else:
         chunks = chunks_of(document.links, sides, ChunkSettings(form.most_words, form.hole))
     name = plain_name(document.name)
