@@ -6,7 +6,8 @@
 Takes chunks of four links or more, up to --most-words, and damages each in four ways: one target
 sentence is that of another document, one is missing, two have changed places, or all are those of
 the next chunk. Writes the AUC of each score for each damage: of the whole chunk, and the mean (by
-words) and the lowest of the links' scores.
+words) and the lowest of the links' scores; and the shares of chunks whose lowest cosine is below
+some bounds.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from bitextfilter.mining.monotonic import Link
 
 Pairs = list[tuple[str, str]]
 MEASURES = ("mlp", "cosine")
+BOUNDS = (0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 def chunks(path: str, most: int) -> Iterator[Pairs]:
@@ -164,6 +166,10 @@ def main() -> None:
     damaged = [score([damage(p, chooser, found) for p in chosen]) for damage in DAMAGES]
     for name, values in clean.items():
         print(name, *(f"{auc(values, one[name]):.3f}" for one in damaged), sep="\t")
+    print("lowest cosine below", "clean", *(damage.__name__ for damage in DAMAGES), sep="\t")
+    for bound in BOUNDS:
+        lowest = [one["cosine of the links, lowest"] for one in (clean, *damaged)]
+        print(bound, *(f"{(values < bound).mean():.3f}" for values in lowest), sep="\t")
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ class _Settings:
 
     specs: tuple[str, ...] = option(
         "--rule RULE",
-        "NAME, NAME:key=value,..., COLUMN>=NUMBER, module:package.Class or default; repeat it "
-        "for more  [default: default]",
+        "NAME, NAME:key=value,..., COLUMN>=NUMBER, module:package.Class, default or "
+        "default-paragraphs; repeat it for more  [default: default]",
         multiple=True,
     )
     file: str | None = option("--rules FILE", "Read rules from FILE (TOML).")

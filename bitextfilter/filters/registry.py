@@ -187,6 +187,20 @@ DEFAULT = tuple(
 )
 """Default rules: they keep good bitext of any language."""
 
+_OF_PARAGRAPHS = (
+    "length:count=tokens,maximum=1000",
+    "repetition:repeats=5",
+    "glued-words:maximum=3",
+)
+
+PARAGRAPHS = tuple(
+    next((one for one in _OF_PARAGRAPHS if one.split(":")[0] == rule.split(":")[0]), rule)
+    for rule in DEFAULT
+)
+"""Default rules for paragraphs: bounds on a whole text are wider than on a sentence."""
+
+_SETS = {"default": DEFAULT, "default-paragraphs": PARAGRAPHS}
+
 
 class SelectedRule(NamedTuple):
     """A rule, and where it comes from."""
@@ -208,14 +222,15 @@ class RuleSet(NamedTuple):
 def parse_rules(
     specs: Iterable[str], recommend: Recommend | None = None
 ) -> tuple[SelectedRule, ...]:
-    """Make the rules of a command line; ``default`` stands for the default ones.
+    """Make the rules of a command line.
 
+    ``default`` stands for the default ones, ``default-paragraphs`` for those of paragraphs.
     *recommend* and errors are as in ``parse_rule``.
     """
     return tuple(
-        SelectedRule(parse_rule(name, recommend), optional=spec == "default")
+        SelectedRule(parse_rule(name, recommend), optional=spec in _SETS)
         for spec in specs
-        for name in (DEFAULT if spec == "default" else (spec,))
+        for name in _SETS.get(spec, (spec,))
     )
 
 
