@@ -144,9 +144,11 @@ def measure(model: Model, made: Made, threads: int, times: bool = False) -> list
         stores = pairer.gather(made)
         chosen = pairer.pair()
         disk = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+    phases.append(("", time.perf_counter(), time.process_time()))
     names = [[set(names) for names in store.names] for store in stores]
     # Copies of a text are one document: any of their names is right.
-    whole = sum(len(copies & {name for name, _ in made.targets}) > 0 for copies in names[0])
+    there = {name for name, _ in made.targets}
+    whole = sum(bool(copies & there) for copies in names[0])
     right = [
         bool(names[0][i] & names[1][j]) for i, j in zip(chosen.source, chosen.target, strict=True)
     ]
@@ -155,7 +157,6 @@ def measure(model: Model, made: Made, threads: int, times: bool = False) -> list
         kept = [good for good, score in zip(right, chosen.score, strict=True) if score >= least]
         figures.append(f"P {sum(kept) / max(1, len(kept)):.4f} R {sum(kept) / whole:.4f}")
     if times:
-        phases.append(("", time.perf_counter(), time.process_time()))
         for (name, start, used), (_, end, used_then) in pairwise(phases):
             figures.append(f"{name} {end - start:.1f} s ({used_then - used:.1f} of processors)")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
