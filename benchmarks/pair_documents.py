@@ -9,7 +9,8 @@ each document has `lines` in a row; three in ten stand on one side only; one sen
 left out; and four of twelve lines that a site repeats stand first.
 
 With PAIRS: documents of 20 sentences a side, each a pair of PAIRS by chance, nine in ten with a
-partner. Seconds of reading, encoding, searching and comparing, peak memory, disk, and figures.
+partner. Seconds of reading, encoding, searching and comparing, those of all
+processors together, peak memory, disk, and figures.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -132,10 +133,10 @@ def measure(model: Model, made: Made, threads: int, times: bool = False) -> list
         PairingSettings,
     )
 
-    phases = [("reading", time.perf_counter())]
+    phases = [("reading", time.perf_counter(), time.process_time())]
 
     def begin(_: int, unit: str) -> None:
-        phases.append((unit, time.perf_counter()))
+        phases.append((unit, time.perf_counter(), time.process_time()))
 
     with tempfile.TemporaryDirectory() as folder:
         settings = PairingSettings(threads=threads)
@@ -143,9 +144,11 @@ def measure(model: Model, made: Made, threads: int, times: bool = False) -> list
         stores = pairer.gather(made)
         chosen = pairer.pair()
         disk = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+    phases.append(("", time.perf_counter(), time.process_time()))
     names = [[set(names) for names in store.names] for store in stores]
     # Copies of a text are one document: any of their names is right.
-    whole = sum(len(copies & {name for name, _ in made.targets}) > 0 for copies in names[0])
+    there = {name for name, _ in made.targets}
+    whole = sum(bool(copies & there) for copies in names[0])
     right = [
         bool(names[0][i] & names[1][j]) for i, j in zip(chosen.source, chosen.target, strict=True)
     ]
@@ -154,9 +157,8 @@ def measure(model: Model, made: Made, threads: int, times: bool = False) -> list
         kept = [good for good, score in zip(right, chosen.score, strict=True) if score >= least]
         figures.append(f"P {sum(kept) / max(1, len(kept)):.4f} R {sum(kept) / whole:.4f}")
     if times:
-        ends = [*(start for _, start in phases[1:]), time.perf_counter()]
-        for (name, start), end in zip(phases, ends, strict=True):
-            figures.append(f"{name} {end - start:.1f} s")
+        for (name, start, used), (_, end, used_then) in pairwise(phases):
+            figures.append(f"{name} {end - start:.1f} s ({used_then - used:.1f} of processors)")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         figures.append(f"peak {peak} MiB disk {disk >> 20} MiB")
     return figures
