@@ -24,6 +24,7 @@ from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.mining.link_costs import (
     BackgroundVectors,
     Document,
+    KnownBefore,
     LengthLinkCosts,
     LinkSettings,
     VectorLinkCosts,
@@ -46,6 +47,7 @@ from bitextfilter.mining.monotonic import (
     cheapest_path,
     with_scores,
 )
+from bitextfilter.mining.word_coverage import Encode, WordCoverage, document_words
 from bitextfilter.similarity.vectors import unit_rows
 
 PRIOR_CHARACTERS = 200
@@ -57,8 +59,6 @@ _MARGIN = 8
 RESCORING_ROUNDS = 12
 """Rounds of queries; after them, links that were not queried are impossible."""
 
-_Encode = Callable[[list[str]], Vectors]
-"""Function from texts to their vectors ``(n, dim)``."""
 ModelScorer = Callable[[list[str], list[str]], Scores]
 """Function from ``n`` pairs of texts to the probability of translations, ``(n,)``, 0 to 1."""
 Penalties = Callable[[Sequence[Span]], Integers]
@@ -77,7 +77,7 @@ class Alignment(NamedTuple):
 class DocumentModel(NamedTuple):
     """Functions and vectors of a model, for documents in its languages."""
 
-    encoders: tuple[_Encode, _Encode]
+    encoders: tuple[Encode, Encode]
     """Encoders of source and target texts."""
     background: BackgroundVectors | None = None
     """See :class:`VectorLinkCosts`."""
@@ -96,7 +96,12 @@ def align_by_vectors(
         grouped_document(side, encode(group_texts(side, settings.largest)), settings.largest)
         for side, encode in zip((source, target), model.encoders, strict=True)
     )
-    costs, links = _cheapest((first, second), settings, model.background)
+    words = [
+        document_words(side, encode)
+        for side, encode in zip((source, target), model.encoders, strict=True)
+    ]
+    coverage = WordCoverage(words[0], words[1], settings.largest)
+    costs, links = _cheapest((first, second), settings, model.background, coverage)
     if model.scorer is not None:
         penalties = partial(_penalties, (source, target), model.scorer, settings.penalty)
         links = rescore_links(costs, links, penalties)
@@ -126,12 +131,14 @@ def _cheapest(
     sides: tuple[Document, Document],
     settings: LinkSettings,
     background: BackgroundVectors | None = None,
+    coverage: WordCoverage | None = None,
 ) -> tuple[VectorLinkCosts, list[Link]]:
-    """Return the costs by vectors and lengths, and the cheapest links by them."""
+    """Return the costs by vectors, lengths and words, and the cheapest links by them."""
     first, second = sides
     links = align(VectorLinkCosts(first, second, settings, None, background))
     ratio = _length_ratio(links, first.ends, second.ends)
-    costs = VectorLinkCosts(first, second, settings, ratio, background)
+    known = KnownBefore(ratio, coverage)
+    costs = VectorLinkCosts(first, second, settings, known, background)
     return costs, align(costs, links)
 
 
@@ -156,7 +163,7 @@ def align_by_words(
             )
         ]
         ratio = _length_ratio(links, first.ends, second.ends)
-        costs = VectorLinkCosts(learned[0], learned[1], settings, ratio)
+        costs = VectorLinkCosts(learned[0], learned[1], settings, KnownBefore(ratio))
         links = align(costs, links)
     return Alignment(links, costs.distance([link.span for link in links]))
 
