@@ -70,6 +70,7 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
 def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
     """Costs of links by the model."""
     from bitextfilter.mining.link_costs import (
+        KnownBefore,
         LinkSettings,
         VectorLinkCosts,
         group_texts,
@@ -83,7 +84,7 @@ def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorL
         )
         for side, language in zip((source, target), model.languages, strict=True)
     )
-    return VectorLinkCosts(first, second, settings, 1.1)
+    return VectorLinkCosts(first, second, settings, KnownBefore(1.1))
 
 
 def plain_cost(costs: VectorLinkCosts) -> float:

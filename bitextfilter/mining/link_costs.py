@@ -170,8 +170,8 @@ _SAMPLE = 128
 """Sentences of a side that stand for unrelated ones."""
 SMOOTHING = 20
 """Characters added to the lengths of both sides: those of short texts are unreliable."""
-_USUALLY_UNCOVERED = 0.8
-"""Share of the words of unrelated sentences that is usually uncovered."""
+WORDLESS = 0.4
+"""Weight of the words of a sentence where none are known: those of unrelated ones are uncovered."""
 COARSE_LARGEST = 2
 """Most sentences of a coarser document in a link. Its pairs of sentences may begin within a pair
 of the other document."""
@@ -283,9 +283,10 @@ class VectorLinkCosts:
         ]
         self._usual = (_mean_distances(source, samples[1]), _mean_distances(target, samples[0]))
         coverage = self._known.coverage
-        masses = coverage.masses if coverage else (np.ones(len(source)), np.ones(len(target)))
+        unknown = np.full(len(source), WORDLESS), np.full(len(target), WORDLESS)
         self.skip_source, self.skip_target = (
-            whole_costs(settings.skip + settings.words * mass) for mass in masses
+            whole_costs(settings.skip + settings.words * masses)
+            for masses in (coverage.masses if coverage else unknown)
         )
 
     def block(self, rows: slice, columns: slice) -> Integers:
@@ -296,7 +297,7 @@ class VectorLinkCosts:
         costs = []
         for number, size in enumerate(self.links):
             apart = sum(size) / 2 * self._distance(size, *stops)
-            lonely = 2 * _USUALLY_UNCOVERED * apart if uncovered is None else uncovered[number]
+            lonely = 2 * WORDLESS * apart if uncovered is None else uncovered[number]
             cost = apart + settings.words * lonely + settings.length * self._lengths(size, *stops)
             cost += settings.more * (max(size) - 1) + settings.both * (min(size) - 1)
             costs.append(whole_costs(cost))

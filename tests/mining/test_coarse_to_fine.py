@@ -12,6 +12,7 @@ import pytest
 from bitextfilter.arrays import Vectors
 from bitextfilter.mining import monotonic
 from bitextfilter.mining.link_costs import (
+    KnownBefore,
     LinkSettings,
     VectorLinkCosts,
     group_texts,
@@ -43,7 +44,7 @@ def link_costs_of(source: list[str], target: list[str], settings: LinkSettings) 
         texts = group_texts(sentences, settings.largest)
         vectors = np.array([meaning(text) for text in texts]).reshape(len(texts), DIM)
         sides.append(grouped_document(sentences, vectors.astype(np.float32), settings.largest))
-    return VectorLinkCosts(sides[0], sides[1], settings, 1.0)
+    return VectorLinkCosts(sides[0], sides[1], settings, KnownBefore(1.0))
 
 
 Links = list[tuple[range, range]]
