@@ -349,7 +349,8 @@ class VectorLinkCosts:
             return np.zeros((len(rows), len(columns)))
         source = ratio * group_lengths(self._source.ends, rows, size.source)[:, None]
         target = group_lengths(self._target.ends, columns, size.target)
-        return np.minimum((target - source) ** 2 / (target + source + SMOOTHING) / 10, 10)
+        apart: Floats = (target - source) ** 2 / (target + source + SMOOTHING)
+        return np.minimum(apart / 10, 10)
 
 
 def _sample(sentences: Vectors, background: Vectors) -> Vectors:

@@ -2,10 +2,11 @@
 
     python make_documents.py PAIRS.tsv KIND FOLDER [--through OTHER.tsv] [--shuffle] [--seed N]
 
-PAIRS.tsv has a source and a target sentence a row. KIND says how often neighbours are joined on a side,
-a sentence is divided at a comma, a boundary is moved on a side (so that two sentences overlap two),
-a sentence is left out of a side, and lines without a translation stand in between. A row of one sentence on
-a side and several on the other is always divided. Writes FOLDER/source.txt, target.txt and gold.links.
+PAIRS.tsv has a source and a target sentence a row. KIND says how often neighbours are joined on a
+side, a sentence is divided at a comma, a boundary is moved on a side (so that two sentences overlap
+two), a sentence is left out of a side, and lines without a translation stand in between. A row of
+one sentence on a side and several on the other is always divided. Writes FOLDER/source.txt,
+target.txt and gold.links.
 
 With --through, a pair is the second columns of both files where the first columns are equal:
 English-German and English-French make German-French. --shuffle is for files that are sorted.
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,12 +69,10 @@ def units(pairs: Sequence[Pair], kind: Kind, rng: random.Random) -> Iterator[Uni
         rows = pairs[place : place + count]
         side = rng.randrange(2)
         if name == "insert":
-            yield from (_on_side([_junk(pairs, side, rng)], [], side) for _ in range(rng.randint(1, 8)))
-        changed = _CHANGES.get(name, lambda rows, side: None)(rows, side)
-        if changed is not None:
-            yield changed
-        else:
-            yield from map(_natural, rows)
+            for _ in range(rng.randint(1, 8)):
+                yield _on_side([_junk(pairs, side, rng)], [], side)
+        changed = _CHANGES[name](rows, side) if name in _CHANGES else None
+        yield from map(_natural, rows) if changed is None else [changed]
         place += count
 
 
@@ -117,10 +116,11 @@ _CHANGES = {"join": _join, "divide": _divide, "move": _move, "leave_out": _leave
 
 def _halves(text: str) -> list[str] | None:
     """Divide a sentence at the comma nearest its middle; None for a short one."""
-    places = [found for found in _COMMAS.finditer(text) if min(found.start(), len(text) - found.end()) > 12]
+    found = _COMMAS.finditer(text)
+    places = [comma for comma in found if min(comma.start(), len(text) - comma.end()) > 12]
     if not places:
         return None
-    best = min(places, key=lambda found: abs(found.start() + found.end() - len(text)))
+    best = min(places, key=lambda comma: abs(comma.start() + comma.end() - len(text)))
     return [text[: best.start()], text[best.end() :]]
 
 
@@ -149,17 +149,24 @@ def main() -> None:
         pairs = joined_through(pairs, read_rows(options.through))
     if options.shuffle:
         rng.shuffle(pairs)
+    write(units(pairs[: options.sentences], KINDS[options.kind], rng), options.folder)
+
+
+def write(found: Iterable[Unit], folder: Path) -> None:
+    """Write both documents and their links."""
     sides: tuple[list[str], list[str]] = ([], [])
     links = []
-    for unit in units(pairs[: options.sentences], KINDS[options.kind], rng):
-        numbers = [list(range(len(side), len(side) + len(new))) for side, new in zip(sides, unit, strict=True)]
-        links.append(":".join(map(str, numbers)))
+    for unit in found:
+        numbers = []
         for side, new in zip(sides, unit, strict=True):
+            numbers.append(list(range(len(side), len(side) + len(new))))
             side += new
-    options.folder.mkdir(parents=True, exist_ok=True)
-    for name, lines in zip(("source.txt", "target.txt", "gold.links"), (*sides, links), strict=True):
+        links.append(":".join(map(str, numbers)))
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("source.txt", "target.txt", "gold.links")
+    for name, lines in zip(names, (*sides, links), strict=True):
         text = "".join(f"{line}\n" for line in lines)
-        (options.folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
