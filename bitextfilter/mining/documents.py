@@ -30,8 +30,6 @@ from bitextfilter.mining.link_costs import (
     VectorLinkCosts,
     character_ends,
     group_sums,
-    group_texts,
-    grouped_document,
     learned_vectors,
     link_weight,
     surface_vectors,
@@ -88,22 +86,22 @@ class DocumentModel(NamedTuple):
 def align_by_vectors(
     source: Sequence[str], target: Sequence[str], model: DocumentModel, settings: LinkSettings
 ) -> Alignment:
-    """Align by the vectors of sentences, and of neighbouring sentences joined by a space.
+    """Align by the vectors of sentences and by those of their words.
 
-    The score of a link is the cosine of its two texts, -1 to 1.
+    The score of a link is the cosine of the means of its sentences' vectors, -1 to 1.
     """
+    sides = source, target
+    encoded = [encode(list(side)) for side, encode in zip(sides, model.encoders, strict=True)]
     first, second = (
-        grouped_document(side, encode(group_texts(side, settings.largest)), settings.largest)
-        for side, encode in zip((source, target), model.encoders, strict=True)
+        _document(side, vectors, settings) for side, vectors in zip(sides, encoded, strict=True)
     )
     words = [
-        document_words(side, encode)
-        for side, encode in zip((source, target), model.encoders, strict=True)
+        document_words(side, encode) for side, encode in zip(sides, model.encoders, strict=True)
     ]
     coverage = WordCoverage(words[0], words[1], settings.largest)
     costs, links = _cheapest((first, second), settings, model.background, coverage)
     if model.scorer is not None:
-        penalties = partial(_penalties, (source, target), model.scorer, settings.penalty)
+        penalties = partial(_penalties, sides, model.scorer, settings.penalty)
         links = rescore_links(costs, links, penalties)
     return Alignment(links, costs.distance([link.span for link in links]))
 
@@ -120,11 +118,16 @@ def align_by_given_vectors(
     link is the cosine of both sides, -1 to 1.
     """
     first, second = (
-        Document(group_sums(unit_rows(rows), settings.largest), character_ends(side))
+        _document(side, rows, settings)
         for side, rows in zip((source, target), vectors, strict=True)
     )
     costs, links = _cheapest((first, second), settings)
     return Alignment(links, costs.distance([link.span for link in links]))
+
+
+def _document(sentences: Sequence[str], vectors: Vectors, settings: LinkSettings) -> Document:
+    """Return the document of sentences and their vectors ``(n, dim)``."""
+    return Document(group_sums(unit_rows(vectors), settings.largest), character_ends(sentences))
 
 
 def _cheapest(

@@ -5,10 +5,11 @@ deviations, a link costs -log P(its size) - log P(|δ| or more). Sizes and const
 paper (sections 3.1 to 3.3, table 5), but target characters for a source character are counted in
 the documents.
 
-The cost of a link is the distance of the vectors of its two texts, relative to their distance from
-unrelated sentences, times the size of the link (Thompson & Koehn 2019, "Vecalign", section 3.1).
-Ours: a difference in length costs too, and the size is not only the number of sentence pairs in the
-link; both were chosen on development data.
+The cost of a link is the distance of the vectors of its sides, relative to their distance from
+unrelated sentences (Thompson & Koehn 2019, "Vecalign", section 3.1), times half its sentences.
+Ours: words without a similar one on the other side cost, those of sentences left out, too; so does
+a difference in length, as in Gale & Church, and each further sentence of a side. The weights are
+about those of a conditional random field that was learnt on development documents.
 
 Without a model, words that stand in both documents (names, numbers, loans), or begin alike, give
 first links. Words that often stand in the same links then translate each other: each link gets a
@@ -48,8 +49,8 @@ class LinkSettings:
     skip: float = 0.9
     """Cost of leaving out a sentence, where linking two unrelated ones costs 1."""
     length: float = 0.22
-    """Weight of the squared difference of lengths, each ten characters of their sum its unit."""
-    more: float = 0.72
+    """Weight of the squared difference of lengths, relative to ten times their sum."""
+    more: float = 0.6
     """Cost of each sentence after the first on the longer side of a link."""
     both: float = 0.66
     """Cost of each sentence after the first on the shorter side of a link."""
@@ -170,8 +171,8 @@ _SAMPLE = 128
 """Sentences of a side that stand for unrelated ones."""
 SMOOTHING = 20
 """Characters added to the lengths of both sides: those of short texts are unreliable."""
-WORDLESS = 0.4
-"""Weight of the words of a sentence where none are known: those of unrelated ones are uncovered."""
+WORDLESS = 0.8
+"""Share of the words of unrelated sentences that is usually uncovered, where none are known."""
 COARSE_LARGEST = 2
 """Most sentences of a coarser document in a link. Its pairs of sentences may begin within a pair
 of the other document."""
@@ -188,8 +189,8 @@ class Document:
     """Sentences in their order, as vectors of groups and lengths."""
 
     groups: Vectors
-    """Unit vectors ``(largest, n + 1, dim)``: row i of part k - 1 is the vector of the k sentences
-    up to position i as one text, 0 where there are fewer."""
+    """Unit vectors ``(largest, n + 1, dim)``: row i of part k - 1 is the direction of the sum of
+    the k sentences up to position i, 0 where there are fewer."""
     ends: NDArray[np.int64]
     """Characters up to each position, ``(n + 1,)``."""
 
@@ -221,26 +222,6 @@ def group_sums(vectors: Vectors, largest: int) -> Vectors:
     for count in range(2, min(largest, n) + 1):
         parts[count - 1, count:] = parts[count - 2, count - 1 : -1] + vectors[count - 1 :]
     return np.stack([unit_rows(part) for part in parts])
-
-
-def group_texts(sentences: Sequence[str], largest: int) -> list[str]:
-    """Return the sentences, then every two neighbours joined, and so on up to *largest*."""
-    counts = range(1, min(largest, len(sentences)) + 1)
-    return [
-        " ".join(sentences[first : first + count])
-        for count in counts
-        for first in range(len(sentences) - count + 1)
-    ]
-
-
-def grouped_document(sentences: Sequence[str], vectors: Vectors, largest: int) -> Document:
-    """Return the document of sentences and the vectors ``(g, dim)`` of their group texts."""
-    n, start = len(sentences), 0
-    parts = np.zeros((largest, n + 1, vectors.shape[1]), np.float32)
-    for part, count in zip(parts, range(1, min(largest, n) + 1), strict=False):
-        part[count:] = unit_rows(vectors[start : start + n - count + 1])
-        start += n - count + 1
-    return Document(parts, character_ends(sentences))
 
 
 def character_ends(sentences: Sequence[str]) -> Indices:
@@ -283,7 +264,7 @@ class VectorLinkCosts:
         ]
         self._usual = (_mean_distances(source, samples[1]), _mean_distances(target, samples[0]))
         coverage = self._known.coverage
-        unknown = np.full(len(source), WORDLESS), np.full(len(target), WORDLESS)
+        unknown = np.ones(len(source)), np.ones(len(target))
         self.skip_source, self.skip_target = (
             whole_costs(settings.skip + settings.words * masses)
             for masses in (coverage.masses if coverage else unknown)
@@ -343,7 +324,7 @@ class VectorLinkCosts:
         return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
 
     def _lengths(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
-        """Return the squared difference of lengths, relative to their sum, 0 to 10."""
+        """Return the squared difference of lengths, relative to ten times their sum; at most 10."""
         ratio = self._known.ratio
         if ratio is None:
             return np.zeros((len(rows), len(columns)))

@@ -22,9 +22,8 @@ from bitextfilter.mining.link_costs import (
     LengthLinkCosts,
     LinkSettings,
     VectorLinkCosts,
+    character_ends,
     group_sums,
-    group_texts,
-    grouped_document,
 )
 from bitextfilter.mining.monotonic import LinkSize, Span, align
 
@@ -116,37 +115,13 @@ USUAL_RATIO = 1.25
 def made(n: int, largest: int, seed: int) -> Document:
     random = np.random.default_rng(seed)
     sentences = ["x" * int(length) for length in random.integers(1, 90, n)]
-    vectors = random.standard_normal((len(group_texts(sentences, largest)), DIM), np.float32)
-    return grouped_document(sentences, vectors + 0.5, largest)
+    vectors = random.standard_normal((n, DIM), np.float32)
+    return Document(group_sums(vectors + 0.5, largest), character_ends(sentences))
 
 
 def unit(vector: NDArray[np.floating]) -> NDArray[np.float64]:
     wide = vector.astype(np.float64)
     return wide / (np.linalg.norm(wide) or 1.0)
-
-
-def test_groups_are_neighbours_by_size() -> None:
-    assert group_texts(["a", "b", "c"], 2) == ["a", "b", "c", "a b", "b c"]
-    assert group_texts(["a", "b"], 5) == ["a", "b", "a b"]
-    assert group_texts([], 3) == []
-
-
-def test_a_document_holds_each_group_at_its_end() -> None:
-    random = np.random.default_rng(1)
-    texts = group_texts(SENTENCES, 3)
-    vectors = random.standard_normal((len(texts), DIM), np.float32)
-    found = grouped_document(SENTENCES, vectors, 3)
-    assert len(found) == 5
-    assert found.ends.tolist() == [0, 1, 4, 4, 10, 11]
-    for k, stop in itertools.product((1, 2, 3), range(6)):
-        row = found.groups[k - 1, stop]
-        if stop < k:
-            assert not row.any()
-        else:
-            place = [
-                i for i in range(len(texts)) if texts[i] == " ".join(SENTENCES[stop - k : stop])
-            ]
-            assert row == pytest.approx(unit(vectors[place[0]]), abs=1e-6)
 
 
 def test_sums_of_sentences_as_groups() -> None:
@@ -239,13 +214,13 @@ def test_costs_by_definition(words: bool) -> None:
                 cost = expected_cost(sides, step, (i, j), settings, open_words)
                 assert block[number, i - 2, j - 1] / COST_UNIT == pytest.approx(cost, abs=1e-4)
     for skips, masses in zip((costs.skip_source, costs.skip_target), coverage.masses, strict=True):
-        expected = 0.9 + 1.25 * (masses if words else np.full(len(masses), WORDLESS))
+        expected = 0.9 + 1.25 * (masses if words else np.ones(len(masses)))
         assert skips / COST_UNIT == pytest.approx(expected, abs=1e-6)
 
 
 def test_skipping_costs_what_the_settings_say() -> None:
     found = VectorLinkCosts(made(9, 2, 1), made(8, 2, 2), LinkSettings(2, skip=0.75, words=0.5))
-    cost = (0.75 + 0.5 * WORDLESS) * COST_UNIT
+    cost = (0.75 + 0.5) * COST_UNIT
     assert found.skip_source.tolist() == [round(cost)] * 9
     assert found.skip_target.tolist() == [round(cost)] * 8
 
@@ -310,7 +285,7 @@ def test_coarser_costs_have_no_ratio_but_the_same_background() -> None:
 
 
 def test_what_is_usual() -> None:
-    assert LinkSettings() == LinkSettings(5, 0.9, 0.22, 0.72, 0.66, 1.45, 0.3)
+    assert LinkSettings() == LinkSettings(5, 0.9, 0.22, 0.6, 0.66, 1.45, 0.3)
 
 
 def test_sizes_of_links() -> None:
@@ -334,8 +309,7 @@ def test_background_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_equal_sentences_everywhere_are_no_division_by_nothing() -> None:
-    vectors = np.ones((len(group_texts(["a"] * 4, 2)), DIM), np.float32)
-    side = grouped_document(["a"] * 4, vectors, 2)
+    side = Document(group_sums(np.ones((4, DIM), np.float32), 2), character_ends(["a"] * 4))
     costs = VectorLinkCosts(side, side, LinkSettings(2))
     block = costs.block(slice(0, 5), slice(0, 5))
     assert block[0, 1:, 1:].max() < COST_UNIT / 1000
