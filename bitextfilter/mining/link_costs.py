@@ -47,7 +47,7 @@ class LinkSettings:
     largest: int = 5
     """Most sentences of a side in a link with one of the other; fewer in one with more."""
     skip: float = 0.9
-    """Cost of leaving out a sentence, where linking two unrelated ones costs 1."""
+    """Cost of leaving out a sentence, beside that of its words, which is in proportion."""
     length: float = 0.22
     """Weight of the squared difference of lengths, relative to ten times their sum."""
     more: float = 0.6
@@ -171,8 +171,10 @@ _SAMPLE = 128
 """Sentences of a side that stand for unrelated ones."""
 SMOOTHING = 20
 """Characters added to the lengths of both sides: those of short texts are unreliable."""
+WORDS_LEFT_OUT = 1.6
+"""Cost of leaving out words, relative to that of leaving out a sentence."""
 WORDLESS = 0.8
-"""Share of the words of unrelated sentences that is usually uncovered, where none are known."""
+"""Weight of the words of a sentence where none are known: those of unrelated ones are uncovered."""
 COARSE_LARGEST = 2
 """Most sentences of a coarser document in a link. Its pairs of sentences may begin within a pair
 of the other document."""
@@ -264,9 +266,9 @@ class VectorLinkCosts:
         ]
         self._usual = (_mean_distances(source, samples[1]), _mean_distances(target, samples[0]))
         coverage = self._known.coverage
-        unknown = np.ones(len(source)), np.ones(len(target))
+        unknown = np.full(len(source), WORDLESS), np.full(len(target), WORDLESS)
         self.skip_source, self.skip_target = (
-            whole_costs(settings.skip + settings.words * masses)
+            whole_costs(settings.skip * (1 + WORDS_LEFT_OUT * masses))
             for masses in (coverage.masses if coverage else unknown)
         )
 

@@ -22,7 +22,7 @@ from bitextfilter.mining.link_costs import (
 from bitextfilter.mining.monotonic import Link, LinkSize, align, cheapest_path, whole_band
 
 DIM = 128
-MANY_LEFT_OUT = LinkSettings(skip=0.3)
+MANY_LEFT_OUT = LinkSettings(skip=0.67)
 """Settings for documents of which each seventh sentence stands alone."""
 
 

@@ -214,13 +214,13 @@ def test_costs_by_definition(words: bool) -> None:
                 cost = expected_cost(sides, step, (i, j), settings, open_words)
                 assert block[number, i - 2, j - 1] / COST_UNIT == pytest.approx(cost, abs=1e-4)
     for skips, masses in zip((costs.skip_source, costs.skip_target), coverage.masses, strict=True):
-        expected = 0.9 + 1.25 * (masses if words else np.ones(len(masses)))
+        expected = 0.9 * (1 + 1.6 * (masses if words else np.full(len(masses), WORDLESS)))
         assert skips / COST_UNIT == pytest.approx(expected, abs=1e-6)
 
 
 def test_skipping_costs_what_the_settings_say() -> None:
     found = VectorLinkCosts(made(9, 2, 1), made(8, 2, 2), LinkSettings(2, skip=0.75, words=0.5))
-    cost = (0.75 + 0.5) * COST_UNIT
+    cost = 0.75 * (1 + 1.6 * WORDLESS) * COST_UNIT
     assert found.skip_source.tolist() == [round(cost)] * 9
     assert found.skip_target.tolist() == [round(cost)] * 8
 
