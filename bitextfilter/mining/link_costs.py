@@ -74,11 +74,7 @@ class LinkSettings:
 
 
 def link_weight(size: LinkSize) -> float:
-    """Return the factor on the distance of a link's texts: higher for more sentences.
-
-    It is the mean of n + m - 1, by which long links cost too little, and of the number of sentence
-    pairs n × m, by which they cost too much.
-    """
+    """Return the factor on a model scorer's penalty: the mean of n + m - 1 and n × m."""
     return (size.source * size.target + size.source + size.target - 1) / 2
 
 
