@@ -2,9 +2,9 @@
 
     python benchmarks/given_vectors.py PAIRS.tsv [--model en-de] [--number 100000]
 
-PAIRS is a TSV of real pairs in the languages of the model. The static model has 32,000 pieces of
-words, learnt from them, and random vectors of as many numbers as the model's: its speed means
-something, its scores nothing. All take turns on one core; the best of the turns counts, in CPU
+PAIRS is a TSV of real pairs in the languages of the model. The static models have 32,000 pieces of
+words, learnt from them, and random vectors of as many numbers as the model's: their speed means
+something, their scores nothing. All take turns on one core; the best of the turns counts, in CPU
 seconds, and ratios are to our model.
 """
 
@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,8 @@ WINDOW = 8192
 """Pairs that a command holds at a time."""
 
 
-def static_folder(folder: Path, sentences: list[str], dim: int) -> Path:
-    """Write a static model, as sentence-transformers does."""
-    from safetensors.numpy import save_file
+def bert(sentences: list[str]) -> Any:
+    """Return a tokeniser like BERT's, learnt from sentences."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -37,6 +37,30 @@ def static_folder(folder: Path, sentences: list[str], dim: int) -> Path:
         vocab_size=PIECES, special_tokens=["[PAD]", "[UNK]"], show_progress=False
     )
     tokenizer.train_from_iterator(sentences, trainer)
+    return tokenizer
+
+
+def sentencepiece(sentences: list[str]) -> Any:
+    """Return a tokeniser like SentencePiece's, learnt from sentences."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=PIECES, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(sentences, trainer)
+    return tokenizer
+
+
+def static_folder(folder: Path, tokenizer: Any, dim: int) -> Path:
+    """Write a static model, as sentence-transformers does."""
+    from safetensors.numpy import save_file
+
+    folder.mkdir()
     tokenizer.save(str(folder / "tokenizer.json"))
     size = tokenizer.get_vocab_size()
     vectors = np.random.default_rng(1).standard_normal((size, dim)).astype(np.float32)
@@ -67,22 +91,29 @@ def main() -> None:
 
     from bitextfilter.io.files import read_lines
     from bitextfilter.io.given_vectors import open_sides
-    from bitextfilter.scoring.model import load
+    from bitextfilter.scoring.model import Model, load
     from bitextfilter.scoring.score_columns import GivenColumns
 
     rows = [line.split("\t") for line in islice(read_lines(options.pairs), options.number)]
     sides = [row[0] for row in rows], [row[1] for row in rows]
     own = load(options.model)
     with tempfile.TemporaryDirectory() as folder:
-        home = static_folder(Path(folder), [*sides[0], *sides[1]], own.encoder.dim)
-        static = load(f"{home}:{','.join(own.languages)}")
+        statics = {}
+        for learn in (bert, sentencepiece):
+            place = Path(folder) / learn.__name__
+            static_folder(place, learn([*sides[0], *sides[1]]), own.encoder.dim)
+            statics[learn.__name__] = load(f"{place}:{','.join(own.languages)}")
         paths = [f"{folder}/{name}.npy" for name in ("source", "target")]
         for path, side, language in zip(paths, sides, own.languages, strict=True):
             np.save(path, own.encode(side, language))
         columns = GivenColumns(open_sides(paths), ("cosine",), None)
+
+        def scorer(model: Model) -> Callable[[slice], object]:
+            return lambda part: model.score(sides[0][part], sides[1][part], "cosine")
+
         ways: dict[str, Callable[[slice], object]] = {
-            own.name: lambda part: own.score(sides[0][part], sides[1][part], "cosine"),
-            "static": lambda part: static.score(sides[0][part], sides[1][part], "cosine"),
+            own.name: scorer(own),
+            **{f"static, {name}": scorer(model) for name, model in statics.items()},
             "given vectors": lambda part: columns.score(np.arange(len(rows))[part]),
         }
         best = dict.fromkeys(ways, 0.0)

@@ -118,7 +118,7 @@ def main() -> None:
     options = parser.parse_args()
     from bitextfilter.commands.frame.command import steady_speed_and_memory
     from bitextfilter.io.files import read_lines
-    from bitextfilter.translation.translator import load_translator
+    from bitextfilter.translation.translator import Translator, load_translator
 
     steady_speed_and_memory()
     sentences = random_sentences(options.sentences)
@@ -127,6 +127,7 @@ def main() -> None:
     if options.model:
         print(options.model)
         translator = load_translator(options.model, threads=options.threads)
+        assert isinstance(translator, Translator), "a model of bitext-train-translator"
         measure(translator, sentences, 256)
         if options.ctranslate2:
             beside(translator, sentences, options.threads)

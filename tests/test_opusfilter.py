@@ -1,14 +1,16 @@
-"""The classes for OpusFilter, by its own base class, or the documented part of it."""
+"""The classes for OpusFilter, alone and in OpusFilter itself."""
 
 from __future__ import annotations
 
+import gzip
 import importlib
+import json
 import math
+import os
+import subprocess
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from console import ROOT
@@ -25,49 +27,14 @@ PAIRS = [
 ]
 
 
-class FilterABC(ABC):
-    """OpusFilter's base class, as its documentation describes it."""
-
-    def __init__(self, name: str | None = None, workdir: str = "", **kwargs: Any) -> None:
-        assert not kwargs, "OpusFilter warns of others"
-        self.name, self.workdir = name, workdir
-
-    @property
-    @abstractmethod
-    def score_direction(self) -> Any: ...
-
-    @abstractmethod
-    def score(self, pairs: Any) -> Any: ...
-
-    @abstractmethod
-    def accept(self, score: Any) -> bool: ...
-
-    def decisions(self, pairs: Any) -> Iterator[bool]:
-        return map(self.accept, self.score(pairs))
-
-    def filter(self, pairs: Any) -> Iterator[Any]:
-        return (pair for pair in pairs if self.accept(next(self.score([pair]))))
-
-
 @pytest.fixture(scope="module")
-def module() -> Iterator[ModuleType]:
-    """``bitextfilter.opusfilter``, with the real library where it is installed."""
-    name = "bitextfilter.opusfilter"
-    try:
-        importlib.import_module("opusfilter")
-        yield importlib.import_module(name)
-    except ModuleNotFoundError:
-        stand_in: Any = ModuleType("opusfilter")
-        stand_in.FilterABC = FilterABC
-        stand_in.CLEAN_HIGH, stand_in.CLEAN_TRUE = "clean_high", "clean_true"
-        sys.modules["opusfilter"] = stand_in
-        try:
-            yield importlib.import_module(name)
-        finally:
-            del sys.modules["opusfilter"], sys.modules[name]
+def module() -> ModuleType:
+    """``bitextfilter.opusfilter``; OpusFilter is installed with the tests' packages."""
+    pytest.importorskip("opusfilter")
+    return importlib.import_module("bitextfilter.opusfilter")
 
 
-def test_scores_are_those_of_the_model(module: Any) -> None:
+def test_scores_are_those_of_the_model(module: ModuleType) -> None:
     found = [*module.BitextScoreFilter(workdir="w", name="n").score(iter(PAIRS))]
     assert [type(score) for score in found] == [float] * len(PAIRS)
     whole = [pair for pair in PAIRS if all(pair)]
@@ -78,7 +45,7 @@ def test_scores_are_those_of_the_model(module: Any) -> None:
 
 
 def test_decisions_filter_and_filterfalse_agree(
-    module: Any, monkeypatch: pytest.MonkeyPatch
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_WINDOW", 2)
     for one in (module.BitextScoreFilter(), module.BitextRulesFilter(["default", "numbers"])):
@@ -90,7 +57,7 @@ def test_decisions_filter_and_filterfalse_agree(
         assert [*one.filter([])] == []
 
 
-def test_thresholds_and_measures(module: Any) -> None:
+def test_thresholds_and_measures(module: ModuleType) -> None:
     cut = module.BitextScoreFilter(threshold="recommended")
     assert 0 < cut.threshold < 0.5
     assert cut.accept(cut.threshold) and not cut.accept(cut.threshold - 1e-9)
@@ -102,7 +69,7 @@ def test_thresholds_and_measures(module: Any) -> None:
     assert next(czech.score([("Dobrý den!", "Dzień dobry!")])) > 0.5
 
 
-def test_rules_are_those_of_the_command(module: Any) -> None:
+def test_rules_are_those_of_the_command(module: ModuleType) -> None:
     numbers = module.BitextRulesFilter("numbers")
     assert [*numbers.score(PAIRS)] == [True, True, True, False, True]
     languages = module.BitextRulesFilter(languages=["en", "de"], without=["empty"])
@@ -110,7 +77,7 @@ def test_rules_are_those_of_the_command(module: Any) -> None:
     assert [*languages.filter(PAIRS)] == expected
 
 
-def test_errors(module: Any) -> None:
+def test_errors(module: ModuleType) -> None:
     with pytest.raises(SettingsError, match="threshold is a number or recommended, not 'high'"):
         module.BitextScoreFilter(threshold="high")
     with pytest.raises(SettingsError, match="similarity 'dual' is none of"):
@@ -126,12 +93,34 @@ def test_errors(module: Any) -> None:
         [*module.BitextRulesFilter().score([("a", "b", "c")])]
 
 
-def test_the_example_names_classes_and_parameters(module: Any) -> None:
-    yaml = pytest.importorskip("yaml")
-    config = yaml.safe_load((ROOT / "examples/opusfilter/config.yaml").read_text())
-    filters = [one for step in config["steps"] for one in step["parameters"]["filters"]]
-    assert len(filters) == 3
-    for one in filters:
-        assert one.pop("module") == module.__name__
-        ((name, parameters),) = one.items()
-        assert [*getattr(module, name)(**parameters, workdir="w").score(PAIRS[:1])]
+def test_the_example_runs_in_opusfilter(commands: Path, tmp_path: Path) -> None:
+    """The steps of config.yaml keep the pairs, and give the scores, of a pipe of our commands."""
+    pairs = (ROOT / "examples/pairs.en-de.tsv").read_text(encoding="utf-8")
+    folder = tmp_path / "cleaned"
+    folder.mkdir()
+    for column, side in enumerate(("en", "de")):
+        lines = [row.split("\t")[column] for row in pairs.splitlines()]
+        (folder / f"raw.{side}").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    search = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": search, "PYTHONPATH": str(ROOT)}
+    line = f"""
+        opusfilter {ROOT}/examples/opusfilter/config.yaml
+        paste cleaned/raw.en cleaned/raw.de |
+        bitext-filter -q --languages en,de --rule default --rule numbers |
+        bitext-score -q |
+        bitext-rank -q --similarity mlp --min-score recommended --order input |
+        bitext-score -q --similarity cosine --digits 9 > ours.tsv"""
+    subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", line],
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    ours = [row.split("\t") for row in (tmp_path / "ours.tsv").read_text("utf-8").splitlines()]
+    assert 20 < len(ours) < 50
+    kept = [(folder / f"clean.{side}").read_text("utf-8").splitlines() for side in ("en", "de")]
+    assert list(zip(*kept, strict=True)) == [(row[0], row[1]) for row in ours]
+    with gzip.open(folder / "scores.jsonl.gz", "rt") as file:
+        scores = [json.loads(line)["BitextScoreFilter"] for line in file]
+    assert scores == pytest.approx([float(row[-1]) for row in ours], abs=1e-8)

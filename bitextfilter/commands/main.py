@@ -40,6 +40,7 @@ COMMANDS = {
     "bitext-rank": "order rows by score, and keep the best",
     "bitext-report": "show a scored corpus on one page",
     "bitext-run": "run a whole pipeline from one file",
+    "bitext-sample": "keep a sample of a corpus that is good and diverse",
     "bitext-score": "score sentence pairs",
     "bitext-segment": "learn and apply subwords",
     "bitext-split": "divide rows into training, development and test set",

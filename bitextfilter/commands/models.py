@@ -1,4 +1,4 @@
-"""``bitext-models``: list, show, inspect, verify, recommend, grade, join and prune."""
+"""``bitext-models``: list, show, inspect, verify, recommend, grade, join, prune and export."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.thresholds import Threshold
 
 
+_FORMATS = ("sentence-transformers", "onnx")
 _REMEDY = "see bitext-models recommend --help"
 
 main = group(
     "bitext-models",
-    """List, show, inspect, verify, join and prune models, and keep thresholds in them.
+    """List, show, inspect, verify, join, prune and export models, and keep thresholds in them.
 
     A model is one folder. MODEL is the name of one that comes with the package, or a folder.
 
@@ -416,6 +417,40 @@ def prune(run: Run, settings: _Pruned) -> None:
 
     output = Path(settings.folder)
     run.counts.update(prune_model(find_model(settings.name), settings.languages, output))
+
+
+@dataclass(frozen=True)
+class _Exported:
+    """The model, the form and the new folder."""
+
+    name: str = argument("MODEL")
+    form: str = option(
+        "--to FORM", "sentence-transformers, or onnx.", click.Choice(_FORMATS), required=True
+    )
+    folder: str = option("-o --output FOLDER", "The new folder.", required=True)
+    language: str | None = option(
+        "--language CODE", "Of the text to read, where MODEL has vectors for each language."
+    )
+
+
+@command("export", _Exported, uses="", parent=main)
+def export(run: Run, settings: _Exported) -> None:
+    """Write the encoder of MODEL for another library, as a folder that it reads.
+
+    For averages of vectors of pieces: the architectures averaging, word and weighted, cut by
+    unigram or none. sentence-transformers reads a StaticEmbedding; onnx is a network, model.onnx,
+    with its tokenizer.json. The new folder is read again, and its vectors of 2,000 lines of the
+    model's pieces are held against MODEL's.
+
+    Example:
+
+        bitext-models export my-model --to sentence-transformers -o exported
+    """
+    from bitextfilter.models.folders import find_model
+    from bitextfilter.workflows.exporting import export_encoder
+
+    output, source = Path(settings.folder), find_model(settings.name)
+    run.counts.update(export_encoder(source, settings.form, settings.language, output))
 
 
 def _suggested(run: Run, path: str, digest: str, similarity: str | None) -> list[Threshold]:

@@ -6,8 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -26,16 +25,16 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.scorer_command import ScorerCommand
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
-from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
     from bitextfilter.io.cache import Cache
-    from bitextfilter.scoring.background import BackgroundSample, InputBackground
+    from bitextfilter.io.spill import Scratch
+    from bitextfilter.scoring.background import BackgroundSample
     from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns, VectorColumns
-    from bitextfilter.similarity.pair_classifier import Encode
+    from bitextfilter.scoring.second_reading import Sampled
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.workflows.explanations import Explainer
 
@@ -185,42 +184,40 @@ def _score(
     run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions, program: ScorerCommand
 ) -> None:
     """Score the rows of a run."""
+    from bitextfilter.scoring.column_languages import checked_windows
+    from bitextfilter.scoring.scored_rows import ScoreLines
+
     rows, by_program = run.rows(), program.scorer_command is not None
     names = program.measures(settings.measures)
     size = run.common.batch_size
     windows = row_windows(rows, size) if by_program else run.windows(rows)
     encoded = not names or set(names) & set(MEASURES)
     if run.shard is None and encoded and run.languages_open:
-        windows, first = _first_rows(windows)
-        _tell_languages(run, first)
+        windows = _with_languages(run, windows)
     cache = _cache(run, settings)
     columns, processor = _columns(run, names, settings, scorers, cache)
     if settings.column_check and rows.starts and processor is not None:
-        windows = _with_column_check(run, processor, windows)
+        windows = checked_windows(windows, processor, size, run.warn)
     if settings.neighbours == "input" and columns.vectors is not None:
         windows = _read_twice(run, columns.vectors, rows, windows)
     explainer = _explainer(columns) if settings.explain else None
     _write_names(output, rows, (*columns.measures, *(["reasons"] if explainer else ())), settings)
+    lines = ScoreLines(settings.digits, settings.score_only, explainer)
     if not by_program:
         score = partial(_by_texts, columns.score)
         for window in windows:
-            output.write(_lines(window, score, settings, explainer))
+            output.write(lines(window, score))
         return
     for window, found in program.scored(run, rows, windows, cache):
         scored = partial(columns.score, known={program.scorer_name: found})
-        output.write(_lines(window, partial(_by_texts, scored), settings, explainer))
-
-
-def _sides(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """Return the sources and the targets of rows."""
-    return [row.source for row in rows], [row.target for row in rows]
+        output.write(lines(window, partial(_by_texts, scored)))
 
 
 def _by_texts(
     score: Callable[[Sequence[str], Sequence[str]], Scores], rows: Sequence[Row]
 ) -> Scores:
     """Return the scores of rows by their texts."""
-    return score(*_sides(rows))
+    return score([row.source for row in rows], [row.target for row in rows])
 
 
 def _cache(run: Run, settings: _Settings) -> Cache | None:
@@ -246,6 +243,7 @@ def _score_given(run: Run, output: BinaryIO, settings: _Settings, given: VectorF
     """Score the rows of a run by given vectors; returns the number of the last row."""
     from bitextfilter.io.given_vectors import GivenRows
     from bitextfilter.scoring.score_columns import GivenColumns
+    from bitextfilter.scoring.scored_rows import ScoreLines
 
     reader, files = run.rows(), given.open(run)
     measures = settings.measures or ("cosine",)
@@ -256,8 +254,9 @@ def _score_given(run: Run, output: BinaryIO, settings: _Settings, given: VectorF
     if settings.neighbours == "input":
         windows = _given_twice(run, columns, reader, windows)
     _write_names(output, reader, measures, settings)
+    lines = ScoreLines(settings.digits, settings.score_only)
     for window in windows:
-        output.write(_lines(window, lambda good: columns.score(rows.places(good)), settings))
+        output.write(lines(window, lambda good: columns.score(rows.places(good))))
     return rows.last
 
 
@@ -266,13 +265,10 @@ def _given_twice(
 ) -> Iterator[list[Row | BadRow]]:
     """As :func:`_read_twice`, with given vectors."""
     from bitextfilter.io.given_vectors import GivenRows
+    from bitextfilter.scoring.second_reading import sampled_vectors
 
-    def add(background: InputBackground, good: Sequence[Row]) -> None:
-        places = GivenRows(rows, columns.files).places(good)
-        background.add_given(_sides(good), [file[places] for file in columns.files])
-
-    sampled = _Sampled(None, columns.files[0].dim, add)
-    again, columns.background = _spooled(run, rows, windows, sampled)
+    sampled = sampled_vectors(columns, rows, _scratches(run))
+    again, columns.background = _read_first(run, rows, windows, sampled)
     return run.windows(GivenRows(again, columns.files), again=True)
 
 
@@ -326,142 +322,51 @@ def _columns(
     return columns, processor
 
 
-_CHECKED_ROWS = 1000
-"""Good rows that the languages of the columns are estimated on."""
-
-
-def _first_rows(
-    windows: Iterator[list[Row | BadRow]],
-) -> tuple[Iterator[list[Row | BadRow]], list[Row | BadRow]]:
-    """Return the same windows, and the first rows of them."""
-    read: list[list[Row | BadRow]] = []
-    rows: list[Row | BadRow] = []
-    for window in windows:
-        read.append(window)
-        rows += window
-        if len(rows) >= _CHECKED_ROWS:
-            break
-    return chain(read, windows), rows[:_CHECKED_ROWS]
-
-
-def _tell_languages(run: Run, rows: Sequence[Row | BadRow]) -> None:
-    """Name the two languages of a model of more by the text of some rows; stderr says so.
+def _with_languages(
+    run: Run, windows: Iterator[list[Row | BadRow]]
+) -> Iterator[list[Row | BadRow]]:
+    """Return the same windows; their first rows name the two languages of a model of more.
 
     Raises SettingsError where the text does not tell.
     """
-    from bitextfilter.models.folders import find_model, naming_pair, read_config, split_width
-    from bitextfilter.text.language import told_languages
-    from bitextfilter.text.processor import TextProcessor
+    from bitextfilter.models.folders import naming_pair
+    from bitextfilter.scoring.column_languages import first_rows, languages_of_rows
 
     assert run.model_name is not None, "the command has ModelName"
-    folder = find_model(split_width(run.model_name)[0])
-    processor = TextProcessor.load(folder, read_config(folder))
-    good = [row for row in rows if isinstance(row, Row)]
-    told = told_languages([row.source for row in good], [row.target for row in good], processor)
-    if told is None:
-        raise SettingsError(
-            f"{run.model_name} is a model of {len(processor.known)} languages, and the rows do"
-            " not tell which two they are in; give --languages SOURCE,TARGET"
-        )
+    windows, first = first_rows(windows)
+    told = languages_of_rows(run.model_name, first)
     run.note(f"the columns look like {told[0]} and {told[1]} (--languages chooses others)")
     run.model_name = naming_pair(run.model_name, told)
-
-
-def _with_column_check(
-    run: Run, processor: TextProcessor, windows: Iterator[list[Row | BadRow]]
-) -> Iterator[list[Row | BadRow]]:
-    """Yield the windows; warn early if the columns are not in the languages of the model."""
-    from bitextfilter.text.language import check_columns
-
-    sample: list[Row] = []
-    checked = False
-
-    def check() -> None:
-        sources, targets = [row.source for row in sample], [row.target for row in sample]
-        if warning := check_columns(sources, targets, processor):
-            run.warn(f"{warning} (--scol and --tcol choose columns)")
-
-    for window in windows:
-        if not checked:
-            sample += [row for row in window if isinstance(row, Row)][: _CHECKED_ROWS - len(sample)]
-            checked = len(sample) == _CHECKED_ROWS or len(window) < run.common.batch_size
-            if checked:
-                check()
-        yield window
-    if not checked:
-        check()
+    return windows
 
 
 def _read_twice(
     run: Run, columns: VectorColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
 ) -> Iterator[list[Row | BadRow]]:
     """Read all windows, make the background sample of them, and return them again."""
-    model = columns.model
+    from bitextfilter.scoring.second_reading import sampled_texts
 
-    def add(background: InputBackground, good: Sequence[Row]) -> None:
-        background.add(*_sides(good))
-
-    sampled = _Sampled(model.encode_side, model.encoder.dim, add)
-    again, columns.background = _spooled(run, rows, windows, sampled)
+    sampled = sampled_texts(columns, _scratches(run))
+    again, columns.background = _read_first(run, rows, windows, sampled)
     return run.windows(again, again=True)
 
 
-class _Sampled(NamedTuple):
-    """How the rows of a window get into a background sample."""
+def _scratches(run: Run) -> tuple[Scratch, Scratch]:
+    """Open temporary files for the vectors of either side."""
+    from bitextfilter.io.spill import Scratch
 
-    encode: Encode | None
-    dim: int
-    add: Callable[[InputBackground, Sequence[Row]], None]
+    return run.enter(Scratch()), run.enter(Scratch())
 
 
-def _spooled(
-    run: Run, rows: RowReader, windows: Iterator[list[Row | BadRow]], sampled: _Sampled
+def _read_first(
+    run: Run, rows: RowReader, windows: Iterator[list[Row | BadRow]], sampled: Sampled
 ) -> tuple[RowReader, BackgroundSample]:
     """Read all windows; return a reader of the same rows, and the background sample of them."""
     from bitextfilter.io.spill import Scratch
-    from bitextfilter.scoring.background import InputBackground
+    from bitextfilter.scoring.second_reading import read_first
 
     run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
-    spool, source, target = (run.enter(Scratch()) for _ in range(3))
-    background = InputBackground(sampled.encode, sampled.dim, (source, target))
-    spool.write(rows.first_line())
-    for window in windows:
-        sampled.add(background, [row for row in window if isinstance(row, Row)])
-        spool.write(b"".join(row.line + row.ending for row in window))
+    spool = run.enter(Scratch())
+    found = read_first(rows, windows, sampled, spool, run.row_settings.columns)
     run.progress().reset(total=run.counts["rows"])
-    settings = run.row_settings
-    again = RowReader(spool.stream(), rows.name, settings.columns, settings.header)
-    return again, background.sample()
-
-
-def _lines(
-    window: list[Row | BadRow],
-    score: Callable[[Sequence[Row]], Scores],
-    settings: _Settings,
-    explainer: Explainer | None = None,
-) -> bytes:
-    """Return one line for each row of a window; *score* gives good rows ``(n, m)`` scores."""
-    good = [row for row in window if isinstance(row, Row)]
-    scores = score(good)
-    cells = iter(["\t".join(_cell(x, settings.digits) for x in row) for row in scores.tolist()])
-    empty = "\t" * (scores.shape[1] - 1)
-    if explainer is not None:
-        reasons = map("; ".join, explainer(*_sides(good)))
-        cells = map("\t".join, zip(cells, map(_one_line, reasons), strict=True))
-        empty += "\t"
-    lines = []
-    for row in window:
-        line = (next(cells) if isinstance(row, Row) else empty).encode()
-        lines.append(line + b"\n" if settings.score_only else row.line + b"\t" + line + row.ending)
-    return b"".join(lines)
-
-
-def _one_line(text: str) -> str:
-    """Return *text* without tabs and carriage returns."""
-    return " ".join(text.split())
-
-
-def _cell(score: float, digits: int) -> str:
-    """Return a score as text; zero has no minus."""
-    text = f"{score:.{digits}f}"
-    return text.removeprefix("-") if not text.strip("-0.") else text
+    return found

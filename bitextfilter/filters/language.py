@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress, filterfalse
 
 import numpy as np
 
@@ -176,7 +178,7 @@ def _is_name(word: str) -> bool:
 
 @dataclass(frozen=True)
 class Language(Bounded):
-    """Each side is in its language, by py3langid, cld2, lingua or a fastText model.
+    """Each side is in its language, by n-grams, py3langid, cld2, lingua or a fastText model.
 
     For fastText, ``identifier`` is the file, and ``labels=eng_Latn,deu_Latn`` gives its names of
     the languages where they differ. Without ``minimum`` each identifier has its own, low enough
@@ -191,7 +193,7 @@ class Language(Bounded):
     cost = Cost.MODEL
     needs_languages = True
 
-    identifier: str = "py3langid"
+    identifier: str = "ngrams"
     labels: str | None = None
     letters: int = 8
 
@@ -223,21 +225,21 @@ class Language(Bounded):
         values = np.ones((len(pairs), len(pairs.sides)))
         names = self._names(pairs.languages)
         for place, (side, name) in enumerate(zip(pairs.sides, names, strict=False)):
-            enough = side.count(side.category_in("L")) >= self.letters
-            for index in np.flatnonzero(enough).tolist():
-                values[index, place] = self._probability(side.sentences[index], name)
+            enough = np.flatnonzero(side.count(side.category_in("L")) >= self.letters)
+            texts = [side.sentences[index] for index in enough.tolist()]
+            values[enough, place] = self._probabilities(texts, name)
         return values
 
-    def _probability(self, sentence: str, language: str) -> float:
-        """Return the probability of *language*, at best of the words without a capital alone."""
-        identify, (low, _) = load_identifier(self.identifier).probability, self.bounds
-        whole = identify(sentence, language)
-        if whole >= low:
-            return whole
-        rest = " ".join(word for word in sentence.split() if not _is_name(word))
-        if len(rest) == len(sentence) or sum(map(str.isalpha, rest)) < self.letters:
-            return whole
-        return max(whole, identify(rest, language))
+    def _probabilities(self, sentences: Sequence[str], language: str) -> Floats:
+        """Return the probabilities of *language*, at best of the words without a capital alone."""
+        identify, (low, _) = load_identifier(self.identifier).probabilities, self.bounds
+        found = identify(sentences, language)
+        failed = np.flatnonzero(found < low)
+        rests = [" ".join(filterfalse(_is_name, sentences[at].split())) for at in failed.tolist()]
+        again = [sum(map(str.isalpha, rest)) >= self.letters for rest in rests]
+        some = failed[again]
+        found[some] = np.maximum(found[some], identify([*compress(rests, again)], language))
+        return found
 
     def _names(self, languages: LanguagePair) -> tuple[str, ...]:
         if self.labels is not None:

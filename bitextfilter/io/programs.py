@@ -104,6 +104,9 @@ class Program(AbstractContextManager["Program"]):
 
     def code(self) -> int | None:
         """Return the exit code, None while it runs; negative for a signal."""
+        if not hasattr(os, "waitid"):  # on macOS, before Python 3.13
+            # From now on, its number is kept for its group alone, as long as that has members.
+            return self._process.poll()
         flags = os.WEXITED | os.WNOWAIT | os.WNOHANG
         status = os.waitid(os.P_PID, self._process.pid, flags)
         if status is None:

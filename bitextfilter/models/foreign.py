@@ -3,6 +3,7 @@
 - static: word vectors, averaged: ``StaticEmbedding`` of sentence-transformers, and model2vec
 - onnx: a network as ``model.onnx`` beside its ``tokenizer.json``
 - sentence-transformers: any other folder of that library
+- ctranslate2: a translator, by its network ``model.bin``
 
 Such a folder may be a model as it is, or lie in ``encoder/`` within one of ours, beside a
 classifier and a background sample that were made for it.
@@ -19,8 +20,10 @@ from bitextfilter.errors import ModelError
 from bitextfilter.io.json_text import parse_json
 
 STATIC, ONNX, SENTENCE_TRANSFORMERS = "static", "onnx", "sentence-transformers"
+CTRANSLATE2 = "ctranslate2"
+"""The translators of another library."""
 FOREIGN = (STATIC, ONNX, SENTENCE_TRANSFORMERS)
-"""The kinds, which stand for the architecture in a configuration."""
+"""The kinds of encoders, which stand for the architecture in a configuration."""
 
 INSIDE = "encoder"
 """The folder of the foreign files within a model of ours."""
@@ -32,6 +35,8 @@ _CONFIG, _MODULES, _TOKENIZER, _TENSORS = (
     *("config.json", "modules.json"),
     *("tokenizer.json", "model.safetensors"),
 )
+NETWORK = "model.bin"
+"""The network of a translator of CTranslate2."""
 _NETWORKS = ("model.onnx", "onnx/model.onnx")
 
 
@@ -117,20 +122,41 @@ def foreign_config(folder: Path) -> dict[str, Any] | None:
     damaged JSON.
     """
     found = foreign_files(folder)
-    if found is None:
-        return None
+    if found is not None:
+        return configuration(found.kind, _languages(folder))
+    if (folder / NETWORK).is_file():
+        return configuration(CTRANSLATE2, _languages(folder), "translator")
+    return None
+
+
+def translator_languages(folder: Path) -> tuple[str, str]:
+    """Return the languages that a foreign translator reads and writes; empty if not named.
+
+    Raises ModelError for damaged JSON, and for more than two.
+    """
+    languages = _languages(folder)
+    if len(languages) > 2:
+        raise ModelError(f"{folder / LANGUAGES}: a translator has two languages")
+    source, target = languages or ["", ""]
+    return source, target
+
+
+def _languages(folder: Path) -> list[str]:
+    """Return the languages that a foreign folder names. Raises ModelError for damaged JSON."""
     named = _json(folder / LANGUAGES)
-    languages = named.get("languages") if isinstance(named, dict) else [] if named is None else None
+    languages = (
+        named.get("languages", []) if isinstance(named, dict) else [] if named is None else None
+    )
     if not isinstance(languages, list) or not all(isinstance(each, str) for each in languages):
         raise ModelError(f'{folder / LANGUAGES}: expected {{"languages": ["en", "de"]}}')
     if len(languages) == 1 or len(set(languages)) < len(languages):
         raise ModelError(f"{folder / LANGUAGES}: expected two languages or more, each once")
-    return configuration(found.kind, languages)
+    return languages
 
 
-def configuration(kind: str, languages: Sequence[str]) -> dict[str, Any]:
-    """Return the configuration of a model of foreign files."""
-    parts = {"encoder": {"architecture": kind}, "segmentation": "foreign"}
+def configuration(kind: str, languages: Sequence[str], part: str = "encoder") -> dict[str, Any]:
+    """Return the configuration of a model of foreign files: an encoder, or a translator."""
+    parts = {part: {"architecture": kind}, "segmentation": "foreign"}
     return {"format": 1, "languages": list(languages), **parts}
 
 

@@ -143,6 +143,8 @@ def scorer_digest(scorers: ModelScorers, measure: str) -> bytes:
     parts.append([*language_models, _version("kenlm")] if fluent else [])
     parts.append(list(scorers.weights) if measure == "log-linear" else [])
     translators = [model for model in (scorers.forward, scorers.backward) if model is not None]
+    packages = sorted({name for model in translators for name in model.packages})
+    parts += [[name, _version(name)] for name in packages]
     device = translators[0].device if translators else resolve_device("cpu")
     return _digest([*_software(arithmetic(device)), *parts])
 

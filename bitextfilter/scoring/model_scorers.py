@@ -13,8 +13,8 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 from bitextfilter.scoring.model import distinct
 from bitextfilter.translation.translator import (
+    AnyTranslator,
     TranslationScorer,
-    Translator,
     dual_cross_entropy,
 )
 
@@ -32,9 +32,9 @@ WEIGHTS = (0.25, 0.25, 0.25, 0.25)
 class ModelScorers:
     """The models that score a pair; each is optional."""
 
-    forward: Translator | None = None
+    forward: AnyTranslator | None = None
     """From the source to the target language."""
-    backward: Translator | None = None
+    backward: AnyTranslator | None = None
     fluency: tuple[Fluency | None, Fluency | None] = (None, None)
     """Language models of the source and of the target."""
     weights: tuple[float, float, float, float] = WEIGHTS

@@ -111,7 +111,7 @@ class WordCache:
             The table of words ``(u, columns)``, float16, which stays valid when the cache grows
             (row 0, the empty word, stands for no word); the sentences as places in it, whose
             spelling lacks features; and how far the side's language is behind, ``(n,)``: see
-            :meth:`LanguageLag.of`, and 0 where it is unknown.
+            :meth:`LanguageLag.behind`, and 0 where it is unknown.
         """
         with self._lock:
             held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
@@ -121,7 +121,7 @@ class WordCache:
             if new := self._reader.words[self._known :]:
                 self._learn(new)
             table, spelling = self._space[: self._known], self._spelling
-            lags = self._lag.of(rows) if self._lag else np.zeros(len(rows))
+            lags = self._lag.behind(rows) if self._lag else np.zeros(len(rows))
         return table, WordRows.of(rows, spaced, spelling), lags
 
     def _learn(self, words: list[str]) -> None:
@@ -261,7 +261,7 @@ class WordClassifier(PairClassifier):
                 reader = WordReader(cut if self.settings.multilingual else None)
                 rows, _ = reader.read(texts)
                 lag.learn(reader.words)
-                total += lag.of(rows)
+                total += lag.behind(rows)
         return np.asarray(self.settings.language_weight * total)
 
     def scale_offsets(self, factor: float) -> None:

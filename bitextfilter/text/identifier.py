@@ -13,7 +13,9 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.io.files import open_output
 from bitextfilter.io.json_text import json_bytes
 from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.words import numbered
 
 FOLDER = Path(__file__).parents[1] / "pretrained" / "identifier"
 LONGEST = 4
@@ -35,6 +38,8 @@ _STEP, _SPREAD = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x9E3779B97F4A7C15)
 """Odd factors: a prime of xxHash, and of the golden ratio."""
 _SPACE = 32
 _NAMES = {"nb": "no"}
+_REMEMBERED = 1 << 17
+"""Words: some 20 MB."""
 
 
 @functools.cache
@@ -80,10 +85,10 @@ def ngrams(words: Sequence[str], buckets: int) -> Ragged:
 def _sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32]:
     """Add up the *rows* ``(m, l)`` at the places of each group: ``(n, l)``."""
     sums = np.zeros((len(groups), rows.shape[1]), dtype=np.int32)
-    some = groups.lengths > 0
-    if some.any():
-        starts = groups.starts[some]
-        sums[some] = np.add.reduceat(rows[groups.flat], starts, axis=0, dtype=np.int32)
+    for size in np.unique(groups.lengths):  # a dozen times as fast as reduceat
+        some = np.flatnonzero(groups.lengths == size)
+        places = groups.flat[groups.starts[some][:, None] + np.arange(size)]
+        sums[some] = rows[places].sum(axis=1, dtype=np.int32)
     return sums
 
 
@@ -131,23 +136,22 @@ class NgramIdentifier:
         found: Floats = behind * np.minimum(1, evidence[:, -1] / ENOUGH)
         return found
 
-    def probabilities(self, texts: Sequence[str]) -> Floats:
-        """Return the probability of each language for each text: ``(n, l)``, 0 to 1.
+    def probabilities(self, evidence: NDArray[np.int32]) -> Floats:
+        """Return the probability of each language by the evidence of texts: ``(n, l)``, 0 to 1.
 
         A text without letters has the same for all.
         """
-        logits = self.logits(self.evidence(texts))
+        logits = self.logits(evidence)
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         found: Floats = powers / powers.sum(axis=1, keepdims=True)
         return found
 
 
-class LanguageLag:
-    """Tells how far one language is behind in texts, given as words that are learnt one by one."""
+class WordEvidence:
+    """The evidence of texts, given as words that are learnt one by one."""
 
-    def __init__(self, identifier: NgramIdentifier, place: int) -> None:
-        """*place*: the column of the language."""
-        self._identifier, self._place = identifier, place
+    def __init__(self, identifier: NgramIdentifier) -> None:
+        self._identifier = identifier
         self.forget()
 
     def forget(self) -> None:
@@ -158,9 +162,45 @@ class LanguageLag:
         """Append words to those known."""
         self._evidence = np.concatenate([self._evidence, self._identifier.evidence(words)])
 
-    def of(self, rows: Ragged) -> Floats:
+    def of(self, rows: Ragged) -> NDArray[np.int32]:
+        """Return :meth:`NgramIdentifier.evidence` of texts, the places of their words."""
+        return _sums(self._evidence, rows)
+
+
+class TextReader:
+    """Reads the evidence of texts, and remembers that of their words. Thread-safe."""
+
+    def __init__(self, identifier: NgramIdentifier, most: int = _REMEMBERED) -> None:
+        """*most*: words that are remembered, or a few more."""
+        self._words, self._most, self._lock = WordEvidence(identifier), most, Lock()
+        self._places: dict[str, int] = {}
+
+    def evidence(self, texts: Sequence[str]) -> NDArray[np.int32]:
+        """Return :meth:`NgramIdentifier.evidence` of the texts."""
+        rows, words = numbered(texts)
+        with self._lock:
+            places = self._places
+            if len(places) > self._most:
+                places.clear()
+                self._words.forget()
+            new = [word for word in words if word not in places]
+            self._words.learn(new)
+            places.update(zip(new, count(len(places)), strict=False))
+            known = np.fromiter(map(places.__getitem__, words), np.int64, len(words))
+            return self._words.of(Ragged(known[rows.flat], rows.lengths))
+
+
+class LanguageLag(WordEvidence):
+    """Tells how far one language is behind in texts, given as words that are learnt one by one."""
+
+    def __init__(self, identifier: NgramIdentifier, place: int) -> None:
+        """*place*: the column of the language."""
+        super().__init__(identifier)
+        self._place = place
+
+    def behind(self, rows: Ragged) -> Floats:
         """Return :meth:`NgramIdentifier.behind` of texts, the places of their words: ``(n,)``."""
-        return self._identifier.behind(_sums(self._evidence, rows), self._place)
+        return self._identifier.behind(self.of(rows), self._place)
 
 
 @functools.cache

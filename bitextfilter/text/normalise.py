@@ -19,11 +19,11 @@ from bitextfilter.text.composition import normal_form
 _CONFIG = "config.json"
 
 # White space and control characters; a run of them is one space.
-_SPACES = re.compile("[\\s\x00-\x1f\x7f-\x9f]+")
+SPACES = re.compile("[\\s\x00-\x1f\x7f-\x9f]+")
 # Characters without width or meaning of their own: soft hyphen, zero-width space, word joiner,
 # byte-order mark, direction marks, interlinear annotation. The two joiners U+200C and U+200D
 # stay, for they tell words apart in Persian or Sinhala and hold emoji together.
-_INVISIBLE = re.compile(
+INVISIBLE = re.compile(
     "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
 # Segmenters mark the start of a word with U+2581, so text may not contain it.
@@ -102,7 +102,7 @@ def _moses(tool: str, language: str) -> Any:
 def _plain(sentence: str) -> str:
     """Return *sentence* in NFC, without invisible characters, with single spaces inside."""
     if not sentence.isprintable():
-        sentence = _SPACES.sub(" ", _INVISIBLE.sub("", sentence))
+        sentence = SPACES.sub(" ", INVISIBLE.sub("", sentence))
     if not sentence.isascii():
         sentence = normal_form(sentence.replace(_RESERVED, "_"))
     return " ".join(sentence.split())

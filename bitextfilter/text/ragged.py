@@ -76,6 +76,13 @@ class Ragged:
         ends = np.concatenate([[0], np.cumsum(self.lengths)])
         return Ragged(self.flat[kept], np.diff(before[ends]))
 
+    def holding(self, number: int) -> Mask:
+        """Return which rows hold *number*, ``(n,)``."""
+        found = np.concatenate([[0], np.cumsum(self.flat == number)])
+        ends = np.concatenate([[0], np.cumsum(self.lengths)])
+        rows: Mask = np.diff(found[ends]) > 0
+        return rows
+
     def first(self, most: int) -> Ragged:
         """Cut each row after its first *most* numbers."""
         if not (self.lengths > most).any():

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.text.processor import TokenCache
 from bitextfilter.text.ragged import Ragged, View
+from bitextfilter.text.tokenizer_words import word_cut
 from bitextfilter.text.words import numbered
 
-_SPLITTING = ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
-"""Pre-tokenisers that cut at white space first."""
-_CHARACTERWISE = (
-    "Lowercase",
-    "BertNormalizer",
-    "NFC",
-    "NFD",
-    "NFKC",
-    "NFKD",
-    "StripAccents",
-    "Strip",
-)
-"""Normalisers that treat words alike in a sentence and alone."""
-_CONTROLS = re.compile("[\0\x0b\x0c\x1c-\x1f\x85]")
-"""White space to us, but not to all tokenisers."""
-_IDS = "ids"
+_IDS, _WHOLE = "ids", -1
 _REMEMBERED = 1 << 21
 """Characters of words that are remembered: some 50 MB."""
 
@@ -70,8 +56,9 @@ class TokenizerFile:
             raise _damaged(path, error) from error
         self.size = max(ids, default=-1) + 1
         """One more than the highest id."""
-        whole = marks or longest is not None or not self._cuts_words()
-        self.by_words = not whole
+        whole = marks or longest is not None
+        self._cut = None if whole else word_cut(self._tokenizer)
+        self.by_words = self._cut is not None
         """Each distinct word is read once: faster with many sentences at a time."""
         self._words = TokenCache(self._word_ids, _REMEMBERED)
 
@@ -84,25 +71,30 @@ class TokenizerFile:
         number = parse_json(self._tokenizer.to_str())["model"].get("unk_id")
         return None if number is None else int(number)
 
-    def _cuts_words(self) -> bool:
-        """Whether the ids of a sentence are those of its words, as far as we can tell."""
-        first, *_ = _parts(self._tokenizer.pre_tokenizer) or [""]
-        marks = (each.content for each in self._tokenizer.get_added_tokens_decoder().values())
-        return (
-            first in _SPLITTING
-            and set(_parts(self._tokenizer.normalizer)) <= set(_CHARACTERWISE)
-            and all(mark.split() == [mark] for mark in marks)
-        )
-
-    def _word_ids(self, words: list[str]) -> Mapping[str, Ragged]:
-        return {_IDS: self._read(words)}
-
     def __call__(self, sentences: Sequence[str]) -> Ragged:
         """Return the ids of ``n`` sentences; none for one without a token."""
-        if not self.by_words or any(map(_CONTROLS.search, sentences)):
+        if self._cut is None:
             return self._read(sentences)
+        ids = self._by_words(sentences)
+        unusual = np.fromiter(map(self._cut.unusual_sentence, sentences), bool, len(sentences))
+        unusual |= ids.holding(_WHOLE)
+        if not unusual.any():
+            return ids
+        rows, order = np.flatnonzero(unusual), np.arange(len(ids))
+        order[rows] = len(ids) + np.arange(len(rows))
+        return ids.followed_by(self._read([sentences[row] for row in rows.tolist()])).take(order)
+
+    def _by_words(self, sentences: Sequence[str]) -> Ragged:
         rows, words = numbered(sentences)
         return View(rows, self._words.read(words)[_IDS]).ids()
+
+    def _word_ids(self, words: list[str]) -> Mapping[str, Ragged]:
+        """Return the ids of words: ``_WHOLE`` where the sentence must be read whole."""
+        ids, cut = self._read(words), self._cut
+        unusual = [row for row, word in enumerate(words) if cut and cut.unusual_word(word)]
+        order = np.arange(len(words))
+        order[unusual] = len(words)
+        return {_IDS: ids.followed_by(Ragged.of_lists([[_WHOLE]])).take(order)}
 
     def _read(self, sentences: Sequence[str]) -> Ragged:
         try:
@@ -112,17 +104,6 @@ class TokenizerFile:
         except BaseException as error:
             raise _damaged(self._path, error) from error
         return Ragged.of_lists([each.ids for each in found])
-
-
-def _parts(step: Any) -> list[str]:
-    """Return the kinds of the parts of a normaliser or pre-tokeniser; none for None."""
-    if step is None:
-        return []
-    described = parse_json(step.__getstate__())
-    if described.get("type") != "Sequence":
-        return [str(described.get("type"))]
-    parts = described.get("normalizers") or described.get("pretokenizers") or []
-    return [str(part.get("type")) for part in parts]
 
 
 def _damaged(path: Path, error: BaseException) -> BaseException:

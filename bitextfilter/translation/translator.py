@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -21,6 +21,8 @@ from bitextfilter.arrays import Ids
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type, resolve_device
+from bitextfilter.models.folders import read_config
+from bitextfilter.models.foreign import CTRANSLATE2
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.models.registry import Registry
 from bitextfilter.text.parses import template_sides
@@ -98,14 +100,18 @@ class TranslationScorer:
 
     def __init__(
         self,
-        costs: Callable[[tuple[Sequence[Ids], Sequence[Ids]]], NDArray[np.float64]],
-        sides: tuple[Sequence[Ids], Sequence[Ids]],
+        costs: Callable[[tuple[Sequence[Any], Sequence[Any]]], NDArray[np.float64]],
+        sides: tuple[Sequence[Any], Sequence[Any]],
         longest: int | None,
     ) -> None:
+        """Take a function of sources and targets, and the tokens of the sentences of each side.
+
+        *longest*: of a sentence, this many tokens count; None for all.
+        """
         self._costs = costs
-        self._sides = tuple([ids[:longest] for ids in side] for side in sides)
+        self._sides = tuple([tokens[:longest] for tokens in side] for side in sides)
         self.truncated = tuple(
-            np.array([len(ids) for ids in side]) > (longest or np.inf) for side in sides
+            np.array([len(tokens) for tokens in side]) > (longest or np.inf) for side in sides
         )
         """The truncated sentences of each side: ``(n,)``."""
 
@@ -167,12 +173,44 @@ class Translation(NamedTuple):
         return self.hypotheses[0].text if self.hypotheses else ""
 
 
+class AnyTranslator(Protocol):
+    """Anything that translates, and tells the cost of a given translation."""
+
+    processor: TextProcessor
+    device: torch.device
+    packages: tuple[str, ...]
+    """Optional packages that results depend on."""
+
+    def translate(
+        self,
+        sentences: Sequence[str],
+        settings: SearchSettings | None = None,
+        templates: Sequence[str] | None = None,
+    ) -> list[Translation]:
+        """See :meth:`Translator.translate`."""
+
+    def log_probabilities(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        templates: Sequence[str] | None = None,
+    ) -> NDArray[np.float64]:
+        """See :meth:`Translator.log_probabilities`."""
+
+    def pair_scorer(
+        self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
+    ) -> TranslationScorer:
+        """See :meth:`Translator.pair_scorer`."""
+
+
 class Translator:
     """A translation network and its text processing.
 
     Every result depends on its sentence and the model alone, to the last bit: not on the other
     sentences, their number or order, nor on the number of threads.
     """
+
+    packages: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -344,12 +382,18 @@ TEMPLATED = ("controlled",)
 """Architectures that follow templates; their settings have ``symbols``, the size of the table."""
 
 
-def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> Translator:
-    """Load the translator of a model folder. Errors as :meth:`Registry.load`.
+def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> AnyTranslator:
+    """Load the translator of a model folder, ours or CTranslate2's.
+
+    Errors as :meth:`Registry.load`, and DeviceError where a device or a package is missing.
 
     On devices that multiply bfloat16 fast, matrices are multiplied in bfloat16: scores then change
     by some thousandths, reproducibly.
     """
+    if _is_foreign(folder):
+        from bitextfilter.translation.ctranslate2_translator import Ctranslate2Translator
+
+        return Ctranslate2Translator(folder, device, threads)
     model = TRANSLATORS.load(folder)
     known = model.processor.templates
     if (known is not None) != (model.architecture in TEMPLATED):
@@ -359,3 +403,9 @@ def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> Tran
     if product_type(resolve_device(device)) == torch.bfloat16:
         model.network.eval().narrow()
     return Translator(model.processor, model.network, device, threads)
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether the translator of a model folder is of another library."""
+    section = read_config(folder).get("translator")
+    return isinstance(section, dict) and section.get("architecture") == CTRANSLATE2

@@ -16,12 +16,13 @@ from bitextfilter.evaluation.filtering import LabelledRows
 from bitextfilter.filters.fluency import load_language_model
 from bitextfilter.io.digests import file_digest
 from bitextfilter.models.folders import full_model_digest
+from bitextfilter.models.foreign import LANGUAGES
 from bitextfilter.scoring.model import Model, check_measures
 from bitextfilter.scoring.model_scorers import WEIGHTS, Fluency, ModelScorers, check_scorers
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.language import check_columns
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.translation.translator import Translator, load_translator
+from bitextfilter.translation.translator import AnyTranslator, load_translator
 
 _ANY_LANGUAGES = {"cosine": cosine_pairs, "euclidean": euclidean_pairs}
 """The measures for pairs in any of the model's languages."""
@@ -182,12 +183,17 @@ def load_model_scorers(
 
 
 def _directions(
-    translators: Sequence[tuple[str, Translator]], languages: tuple[str, str]
-) -> dict[tuple[str, str], Translator]:
+    translators: Sequence[tuple[str, AnyTranslator]], languages: tuple[str, str]
+) -> dict[tuple[str, str], AnyTranslator]:
     """Return the translators of folders by their languages; SettingsError for other languages."""
-    found: dict[tuple[str, str], Translator] = {}
+    found: dict[tuple[str, str], AnyTranslator] = {}
     for folder, translator in translators:
         own = translator.processor.languages
+        if not all(own):
+            raise SettingsError(
+                f"{folder} does not say which languages it is for: write"
+                f' {{"languages": ["en", "de"]}} into its {LANGUAGES}'
+            )
         left = [pair for pair in dict.fromkeys((languages, languages[::-1])) if pair not in found]
         if own not in left:
             wanted = " or ".join(f"{one} into {other}" for one, other in left)

@@ -19,9 +19,9 @@ from console import BIN
 from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.commands import score
+from bitextfilter.scoring import column_languages
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import Model, distinct, load, score_pairs
-from bitextfilter.text import language
 
 SOURCES, TARGETS = sentences(40, 7)
 DATA = "".join(f"{s}\t{t}\n" for s, t in zip(SOURCES, TARGETS, strict=True)).encode()
@@ -147,11 +147,6 @@ def test_a_rejected_row_keeps_its_place(folder: Path, tmp_path: Path) -> None:
 def test_rows_may_all_be_bad(folder: Path) -> None:
     words = ("--on-error", "reject", "--similarity", ALL)
     assert lines_of(folder, *words, data=b"\n\n\n") == [b"\t" * 6 + b"\n"] * 3
-
-
-def test_a_small_negative_number_is_zero() -> None:
-    shown = [score._cell(value, 2) for value in (-0.001, -0.0, 0.0, 0.004, -0.006, -12.5)]
-    assert shown == ["0.00", "0.00", "0.00", "0.00", "-0.01", "-12.50"]
 
 
 def test_neighbours_from_a_file(folder: Path, bare: Path, model: Model) -> None:
@@ -281,7 +276,7 @@ class Checker:
 @pytest.fixture
 def checker(monkeypatch: pytest.MonkeyPatch) -> Checker:
     made = Checker()
-    monkeypatch.setattr(language, "check_columns", made)
+    monkeypatch.setattr(column_languages, "check_columns", made)
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 from bench import Bench, Ran, body, cut, good, lines, models, table, whole
@@ -152,6 +153,17 @@ def encoder(bench: Bench) -> None:
     if ended(bench, done, reads, model):
         again(bench, done, model)
         finite(bench, "bitext-score", "--similarity", "cosine", "--model", model)
+        if find_spec("tokenizers") is not None:
+            exported(bench, model)
+
+
+def exported(bench: Bench, model: Path) -> None:
+    """The encoder in the form of another library, which gives finite scores, or one clear line."""
+    folder = bench.folder / "exported"
+    done = bench.run("bitext-models export", model, "--to", "sentence-transformers", "-o", folder)
+    assert done.code in (0, 78) and folder.exists() == (done.code == 0), done
+    if done.code == 0:
+        finite(bench, "bitext-score", "--similarity", "cosine", "--model", folder)
 
 
 def finite(bench: Bench, name: str, *words: str | Path) -> None:

@@ -101,6 +101,8 @@ LINES = {
     "fix by processes": "bitext-fix --threads 2 --batch-size 60 -i @/rows.tsv -o out.tsv",
     "rank": "bitext-rank -i @/scored.tsv -o out.tsv --top-words 600 --rejects out.rejects",
     "rank in order": "bitext-rank -i @/scored.tsv --order input --top-lines 50 -o out.tsv.gz",
+    "sample": f"bitext-sample {MODEL} -i @/scored.tsv -o out.tsv --column 3 --top-words 300"
+    " --drop-similar 0.95 --rejects out.rejects",
     "dedup": "bitext-dedup @/scored.tsv -o out.tsv --match normalised --memory 1M"
     " --keep best --column 3 --groups out.groups --rejects out.rejects",
     "dedup near": "bitext-dedup @/rows.tsv @/rows.tsv.gz -o out.tsv --match near --by source"
@@ -121,6 +123,9 @@ LINES = {
     "yields": "bitext-judge report @/sample.tsv @/labels.tsv --disagreements out.apart -o out.tsv",
     "convert": "bitext-convert --to moses -i @/rows.tsv out.aa out.bb.gz",
     "convert to tmx": "bitext-convert --to tmx --languages aa,bb -i @/rows.tsv -o out.tmx",
+    "convert to parquet": "bitext-convert --to parquet --numbers 3 -i @/scored.tsv -o out.parquet",
+    "convert to datasets": "bitext-convert --to datasets -i @/rows.tsv out.data",
+    "rank a table": "bitext-rank -i @/scored.parquet --column 3 -o out.tsv",
     "noise": "bitext-noise --rate shuffled=0.2 -i @/rows.tsv -o out.tsv",
     "embed": f"bitext-embed {MODEL} --language aa @/text.aa -o out.npy",
     "embed resumed": f"bitext-embed {MODEL} --language aa @/text.aa -o out.npy --resume kept"
@@ -151,6 +156,7 @@ LINES = {
     "translate": f"bitext-translate --model @/translator -i @/few.aa --beam 2 {WRITE}",
     "join": "bitext-models join @/model @/model --pairs @/train.tsv -o out.model",
     "prune": "bitext-models prune @/many --languages cc,aa -o out.model",
+    "export": "bitext-models export @/model --to sentence-transformers -o out.exported",
     "grade": "bitext-models grade @/many aa,bb=@/rows.tsv --threads 1 -o out.model",
     "encoder of three": "bitext-train-encoder --settings @/encoder.json --languages aa,bb,cc"
     " --pairs @/three.tsv --pairs bb,cc=@/rows.tsv --development aa,bb=@/dev.tsv --threads 1"
@@ -199,7 +205,7 @@ UNWRITTEN = {
 NO_OUTPUTS = (".training", ".models", ".answers")
 """The ends of names beside an output, of what a run goes on with."""
 
-NEW = {"out.index", "out.bpe"}
+NEW = {"out.index", "out.bpe", "out.exported"}
 """Outputs that must not exist before a run."""
 
 
@@ -226,6 +232,9 @@ def inputs() -> Path:
     rows = (folder / "rows.tsv").read_text().splitlines(keepends=True)
     scored = [f"{row[:-1]}\t{index * 37 % 50 / 50}\n" for index, row in enumerate(rows)]
     (folder / "scored.tsv").write_text("".join(scored + scored[:40]))
+    words = ["--to", "parquet", "-i", folder / "scored.tsv", "-o", folder / "scored.parquet"]
+    done = CliRunner().invoke(command("bitext-convert"), [*map(str, words)])
+    assert done.exit_code == 0, done.output
     judged = [f"{index % 3 % 2}\t{row}" for index, row in enumerate(scored[:60])]
     (folder / "judged.tsv").write_text("".join(judged))
     (folder / "bad.tsv").write_text("".join([*rows[:40], "alone\n", *rows[40:90], "\tb1\n"]))

@@ -183,15 +183,21 @@ def test_sentences_are_divided_piece_by_piece() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "package"), [("py3langid", "py3langid"), ("cld2", "pycld2"), ("lingua", "lingua")]
+    ("name", "package"),
+    [
+        ("ngrams", "py3langid"),
+        ("py3langid", "py3langid"),
+        ("cld2", "pycld2"),
+        ("lingua", "lingua"),
+    ],
 )
 def test_the_language_of_an_endless_word(name: str, package: str) -> None:
     """Lingua took four seconds, and four times that of twice the length."""
     pytest.importorskip(package)
     identifier, found = load_identifier(name), list[float]()
-    identifier.probability("a", "en")
+    identifier.probabilities(["a"], "en")
     word = "a" * (3 * N)
-    assert seconds(lambda: found.append(identifier.probability(word, "en"))) < 2 * SECONDS
+    assert seconds(lambda: found.extend(identifier.probabilities([word], "en"))) < 2 * SECONDS
     assert 0 <= found[0] <= 1
 
 

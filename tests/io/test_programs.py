@@ -91,8 +91,30 @@ def wait_for(path: Path) -> int:
     return int(path.read_text())
 
 
+@pytest.mark.parametrize(
+    ("command", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -9 $$", -9), ("sleep 100", None)]
+)
+def test_the_exit_code_without_waitid(
+    command: str, code: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS before Python 3.13."""
+    deadline = time.monotonic() + 10
+    for lacking in (False, True):
+        if lacking:
+            monkeypatch.delattr(os, "waitid")
+        with Program(command) as program:
+            while code is not None and program.code() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert program.code() == code and program.code() == code
+
+
+@pytest.mark.parametrize("waits", [True, False])
 @pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
-def test_all_that_it_started_ends_with_it(deaf: str, tmp_path: Path) -> None:
+def test_all_that_it_started_ends_with_it(
+    deaf: str, waits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not waits:
+        monkeypatch.delattr(os, "waitid")
     inner = tmp_path / "pid"
     with Program(f"{deaf}sleep 100 & echo $! > {inner}; wait; sleep 100") as program:
         pid = wait_for(inner)

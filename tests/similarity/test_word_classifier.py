@@ -291,7 +291,7 @@ def test_text_in_another_language_lowers_the_score() -> None:
     found = classifier.scorer_factory(encode, languages=("en", "de"))(*both)(places, places)
     identifier, offsets = load_ngram_identifier(), np.zeros(4)
     for language, texts in (("en", sources), ("de", targets)):
-        logits = np.log(identifier.probabilities(texts))
+        logits = np.log(identifier.probabilities(identifier.evidence(texts)))
         place = identifier.place(language)
         assert place is not None
         leads = logits[:, place] - np.delete(logits, place, axis=1).max(axis=1)

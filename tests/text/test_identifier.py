@@ -15,6 +15,7 @@ from bitextfilter.text.identifier import (
     FOLDER,
     LanguageLag,
     NgramIdentifier,
+    TextReader,
     load_ngram_identifier,
     ngrams,
     save_ngram_identifier,
@@ -77,13 +78,13 @@ def test_ngrams_are_those_of_a_loop() -> None:
 
 def test_probabilities_are_those_of_a_loop() -> None:
     texts = [*WORDS, "Das Haus in Paris", "5 + 5"]
-    found = TOY.probabilities(texts)
+    found = TOY.probabilities(TOY.evidence(texts))
     for row, text in zip(found, texts, strict=True):
         powers = [math.exp(logit) for logit in naive_logits(text)]
         np.testing.assert_allclose(row, [power / sum(powers) for power in powers])
     assert np.ptp(found) > 0.5
     np.testing.assert_allclose(found[-1], 1 / 3)
-    assert TOY.probabilities([]).shape == (0, 3)
+    assert TOY.probabilities(TOY.evidence([])).shape == (0, 3)
 
 
 def test_a_lag_is_behind_the_likeliest_language() -> None:
@@ -97,11 +98,14 @@ def test_a_lag_is_behind_the_likeliest_language() -> None:
         own = np.array([naive_logits(text) for text in texts])
         sure = [min(1, len(naive_buckets(text, 256)) / 120) for text in texts]
         expected = np.maximum(own[:, place] - own.max(axis=1), -7) * sure
-        np.testing.assert_allclose(lag.of(rows), expected, atol=1e-12)
-        assert lag.of(rows.take(np.array([1])))[0] == lag.of(rows)[1] and lag.of(rows)[2] == 0
+        np.testing.assert_allclose(lag.behind(rows), expected, atol=1e-12)
+        assert (
+            lag.behind(rows.take(np.array([1])))[0] == lag.behind(rows)[1]
+            and lag.behind(rows)[2] == 0
+        )
         lag.forget()
         lag.learn(["Haus"])
-        assert lag.of(Ragged.of_lists([[0]]))[0] == pytest.approx(expected[3])
+        assert lag.behind(Ragged.of_lists([[0]]))[0] == pytest.approx(expected[3])
 
 
 @pytest.mark.parametrize(
@@ -120,11 +124,13 @@ def test_a_lag_is_behind_the_likeliest_language() -> None:
 def test_the_shipped_one_tells_languages(language: str, text: str) -> None:
     identifier = load_ngram_identifier()
     place = identifier.place(language)
-    assert place is not None and identifier.probabilities([text])[0, place] > 0.9
+    assert (
+        place is not None and identifier.probabilities(identifier.evidence([text]))[0, place] > 0.9
+    )
     for other, behind in ((place, False), ((place + 1) % len(identifier.languages), True)):
         lag = LanguageLag(identifier, other)
         lag.learn([text, "12 345"])
-        found = lag.of(Ragged.of_lists([[0], [1]]))
+        found = lag.behind(Ragged.of_lists([[0], [1]]))
         assert (found[0] < -0.3) == behind and found[1] == 0
 
 
@@ -159,3 +165,13 @@ def test_a_damaged_one_is_refused(damage: str, tmp_path: Path) -> None:
         (folder / "identifier.json").write_text("[1]", encoding="utf-8")
     with pytest.raises(ModelError, match="unusable language identifier"):
         load_ngram_identifier(folder)
+
+
+def test_words_are_read_once_and_forgotten() -> None:
+    """However few words are remembered, a text has the evidence of the text read whole."""
+    texts = ["ab ba", "Ab, b!", "", "ab-ba ΟΔΟΣ ΟΔΟΣ.", "a", "b a b", "12 %"]
+    for most in (0, 2, 100):
+        reader = TextReader(TOY, most)
+        for some in (texts, texts[::-1], [], texts[:2]):
+            expected = TOY.evidence(some)
+            assert reader.evidence(some).tolist() == expected.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import random
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter.text.identifier import load_ngram_identifier
 from bitextfilter.text.language import IDENTIFIERS, Identifier, check_columns, load_identifier
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
@@ -122,7 +124,7 @@ SENTENCES = {
     "ru": "Комитет снова соберётся во вторник, чтобы обсудить бюджет.",
     "ja": "委員会は火曜日に再び会合を開き、予算について話し合う。",
 }
-PACKAGES = {"py3langid": "py3langid", "cld2": "pycld2", "lingua": "lingua"}
+PACKAGES = {"ngrams": "py3langid", "py3langid": "py3langid", "cld2": "pycld2", "lingua": "lingua"}
 
 
 @pytest.fixture(params=list(IDENTIFIERS))
@@ -133,7 +135,7 @@ def identifier(request: pytest.FixtureRequest) -> Identifier:
 
 def test_the_right_language_is_the_most_probable(identifier: Identifier) -> None:
     for right, sentence in SENTENCES.items():
-        found = {language: identifier.probability(sentence, language) for language in SENTENCES}
+        found = {name: identifier.probabilities([sentence], name)[0] for name in SENTENCES}
         assert max(found, key=lambda language: found[language]) == right
         assert all(0 <= value <= 1 for value in found.values())
         assert found[right] >= identifier.minimum
@@ -146,9 +148,49 @@ def test_languages_are_known_or_not(identifier: Identifier) -> None:
     assert not identifier.knows("xx")
 
 
+def test_the_company_of_a_sentence_does_not_matter(identifier: Identifier) -> None:
+    texts = [*SENTENCES.values(), "", "Hallo", "Die Katze", "the cat", "Die Katze"]
+    together = identifier.probabilities(texts, "de").tolist()
+    alone = [identifier.probabilities([text], "de")[0] for text in texts]
+    assert together == pytest.approx(alone, rel=1e-9)  # of lingua's last digits, some change
+    if identifier is load_identifier("ngrams"):
+        assert together == alone
+    assert identifier.probabilities([], "de").shape == (0,)
+
+
+def test_ngrams_ask_py3langid_where_they_are_not_sure() -> None:
+    first, second, both = load_ngram_identifier(), load_identifier("py3langid"), 0
+    ngrams = load_identifier("ngrams")
+    texts = [*SENTENCES.values(), "Hallo", "Option", "Name der Datei", "Server name", "Systeme"]
+    for language in ("de", "en", "fr"):
+        for text in texts:
+            logits = first.logits(first.evidence([text]))[0]
+            own = math.exp(logits[first.place(language)]) / sum(map(math.exp, logits))
+            other = second.probabilities([text], language)[0]
+            unsure = ngrams.minimum <= own < 0.5
+            both += unsure
+            expected = math.sqrt(own * other) if unsure else own
+            assert ngrams.probabilities([text], language)[0] == pytest.approx(expected, rel=1e-9)
+    assert 3 < both < 20
+
+
+def test_ngrams_ask_py3langid_for_languages_that_they_lack() -> None:
+    ngrams, second = load_identifier("ngrams"), load_identifier("py3langid")
+    assert load_ngram_identifier().place("sw") is None and ngrams.knows("sw")
+    texts = ["Kamati itakutana tena Jumanne.", *SENTENCES.values()]
+    passed = ngrams.probabilities(texts, "sw") >= ngrams.minimum
+    assert passed.tolist() == (second.probabilities(texts, "sw") >= second.minimum).tolist()
+    assert passed[0] and not passed.all()
+
+
+def test_norwegian_by_either_name(identifier: Identifier) -> None:
+    text = ["Komiteen møtes igjen på tirsdag for å diskutere budsjettet."]
+    assert identifier.probabilities(text, "nb")[0] >= identifier.minimum
+
+
 def test_no_letters_are_no_evidence(identifier: Identifier) -> None:
     for text in ("12 %", "?!", "\U0001f600"):
-        assert identifier.probability(text, "de") >= identifier.minimum
+        assert identifier.probabilities([text], "de")[0] >= identifier.minimum
 
 
 @pytest.fixture(scope="module")
@@ -177,9 +219,9 @@ def test_a_fasttext_model(model: Path) -> None:
     assert identifier.knows("eng")
     assert identifier.knows("deu_Latn")
     assert not identifier.knows("en")
-    assert identifier.probability(SENTENCES["en"], "eng") > 0.9
-    assert identifier.probability(SENTENCES["de"], "eng_Latn") < 0.1
-    assert identifier.probability("", "eng") == 1
+    assert identifier.probabilities([SENTENCES["en"]], "eng")[0] > 0.9
+    assert identifier.probabilities([SENTENCES["de"]], "eng_Latn")[0] < 0.1
+    assert identifier.probabilities([""], "eng")[0] == 1
 
 
 def test_a_file_that_is_no_model(tmp_path: Path) -> None:

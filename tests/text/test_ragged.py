@@ -36,6 +36,11 @@ def test_rows_come_back_taken_merged_and_padded(rows: list[list[int]], data: st.
 
 
 @given(st.lists(st.lists(st.integers(0, 9))), st.integers(0, 9))
+def test_rows_that_hold_a_number(rows: list[list[int]], number: int) -> None:
+    assert Ragged.of_lists(rows).holding(number).tolist() == [number in row for row in rows]
+
+
+@given(st.lists(st.lists(st.integers(0, 9))), st.integers(0, 9))
 def test_only_some_numbers_and_no_empty_row(rows: list[list[int]], least: int) -> None:
     ragged = Ragged.of_lists(rows)
     assert ragged.flat.dtype == np.int32

@@ -213,13 +213,14 @@ def _signed_scorers(run: Run, options: ScorerOptions) -> _Facts:
 
 def _available(model: Model | None, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return *names*, or for ``all`` those there are; SettingsError for one that is not."""
+    classifier = model is not None and model.classifier is not None
     if names == ("all",):
-        everything = (*_VECTORS, *_BASELINES)
-        return tuple(n for n in everything if n != "mlp" or (model and model.classifier))
-    if "mlp" in names and model is None:
-        raise SettingsError("mlp needs a model: vectors are given")
-    if "mlp" in names and model is not None and model.classifier is None:
-        raise SettingsError(f"mlp needs a classifier, and the model {model.name} has none")
+        return tuple(n for n in (*_VECTORS, *_BASELINES) if n != "mlp" or classifier)
+    if "mlp" in names and not classifier:
+        lacking = "a model: vectors are given"
+        if model is not None:
+            lacking = f"a classifier, and the model {model.name} has none"
+        raise SettingsError(f"mlp needs {lacking}")
     return names
 
 

@@ -25,7 +25,7 @@ from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
-    from bitextfilter.translation.translator import SearchSettings, Translation, Translator
+    from bitextfilter.translation.translator import AnyTranslator, SearchSettings, Translation
     from bitextfilter.workflows.pair_scoring import LoadedScorers, ScorerFiles
 
 _NAMED = 5
@@ -93,12 +93,12 @@ class TranslatorName(ModelName):
     """The translator of a command."""
 
     model: str | None = option(
-        "--model DIR", "The folder of bitext-train-translator.", required=True
+        "--model DIR", "A folder of bitext-train-translator, or of CTranslate2.", required=True
     )
     languages: tuple[str, str] | None = None
 
 
-def load_translation_model(run: Run, name: str | None, settings: SearchSettings) -> Translator:
+def load_translation_model(run: Run, name: str | None, settings: SearchSettings) -> AnyTranslator:
     """Load a translator; summary and manifest carry its name and digest, and the seed in use."""
     from bitextfilter.models.folders import model_digest
     from bitextfilter.translation.translator import load_translator
@@ -166,8 +166,8 @@ class ScorerOptions:
 
     translator: str | None = option(
         "--translator DIR[,DIR]",
-        "For translation, dual and log-linear: models of bitext-train-translator, from "
-        "source to target, or of both directions.",
+        "For translation, dual and log-linear: models of bitext-train-translator or of "
+        "CTranslate2, from source to target, or of both directions.",
     )
     language_models: str | None = option(
         "--language-models FILE,FILE",

@@ -25,7 +25,7 @@ from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import REMEDY, BadRow, Row, TextColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.translation.translator import SearchSettings, Translation, Translator
+    from bitextfilter.translation.translator import AnyTranslator, SearchSettings, Translation
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class _Generator:
     """Finds paraphrases, window by window."""
 
     def __init__(
-        self, run: Run, translator: Translator, settings: SearchSettings, templates: _Templates
+        self, run: Run, translator: AnyTranslator, settings: SearchSettings, templates: _Templates
     ) -> None:
         """Raise UsageError if --template is no parse."""
         from bitextfilter.corpus.duplicate_keys import normaliser

@@ -1,0 +1,213 @@
+"""Translators that CTranslate2 has converted: translations, and the cost of a given target."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bitextfilter.errors import DeviceError, ModelError, SettingsError
+from bitextfilter.models.ctranslate2_files import Ctranslate2Files, check_pieces
+from bitextfilter.models.foreign import translator_languages
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.segment import SEGMENTERS, Segmenter
+from bitextfilter.translation.network import shaped_blocks
+from bitextfilter.translation.translator import (
+    Hypothesis,
+    SearchSettings,
+    Translation,
+    TranslationScorer,
+)
+
+_TASKS = 32
+"""Sentences, or pairs, of a thread that are given to the package at a time: it heeds no signal."""
+
+Tokens = list[str]
+
+
+class Ctranslate2Translator:
+    """A network of CTranslate2 between sentencepiece models; see ``AnyTranslator``.
+
+    Each sentence, and each pair, is computed alone and by one thread: in batches, rounding to int8
+    moves scores by up to 0.01. So every result depends on its sentence and the model alone, to the
+    last bit.
+    """
+
+    device = torch.device("cpu")
+    packages: tuple[str, ...] = ("ctranslate2",)
+
+    def __init__(self, folder: Path, device: str = "cpu", threads: int = 1) -> None:
+        """Load a folder.
+
+        Raises NotFoundError for a missing file, ModelError for a damaged one, and DeviceError for
+        a GPU, or without the package.
+        """
+        if device.startswith("cuda"):
+            raise DeviceError(f"{folder}: CTranslate2 runs on processors here: --device cpu")
+        self.processor = TextProcessor.plain(translator_languages(folder))
+        self._folder, self._threads = folder, threads
+        files = Ctranslate2Files(folder)
+        self._marks = files.marks
+        self._segmenters = tuple(map(_segmenter, files.segmenters))
+        for path, segmenter, known in zip(
+            files.segmenters, self._segmenters, files.tokens(), strict=True
+        ):
+            check_pieces(path, segmenter.inventory() or frozenset(), known)
+        around = max(
+            len(self._marks.source) + self._marks.source_end + 1, len(self._marks.target) + 1
+        )
+        positions = files.positions()
+        self._longest = None if positions is None else max(positions - around, 1)
+        self._network = _network(folder, threads)
+
+    def translate(
+        self,
+        sentences: Sequence[str],
+        settings: SearchSettings | None = None,
+        templates: Sequence[str] | None = None,
+    ) -> list[Translation]:
+        """Translate ``n`` sentences of the source language, in their order.
+
+        Raises SettingsError for templates and samples, which these translators do not have.
+        """
+        settings = settings or SearchSettings()
+        if templates is not None or settings.sample:
+            what = "templates" if settings.sample is False else "samples (--sample)"
+            raise SettingsError(f"{self._folder}: translators of CTranslate2 have no {what}")
+        whole = self._segmenters[0].segment_all(sentences)
+        longest = min(settings.maximum_length, self._longest or settings.maximum_length)
+        cut = [tokens[:longest] for tokens in whole]
+        places = np.array([i for i, text in enumerate(sentences) if text.strip()], np.int64)
+        lengths = np.array([[max(len(cut[place]), 1)] for place in places.tolist()])
+        found: dict[int, list[Hypothesis]] = {}
+        for block in shaped_blocks(lengths, _TASKS * self._threads):
+            items, most = places[block.items].tolist(), min(2 * block.shape[0] + 10, longest)
+            some = self._search([cut[place] for place in items], settings.width, most)
+            found.update(zip(items, some, strict=True))
+        return [
+            Translation(found.get(place, []), len(tokens) - len(cut[place]))
+            for place, tokens in enumerate(whole)
+        ]
+
+    def log_probabilities(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        templates: Sequence[str] | None = None,
+    ) -> NDArray[np.float64]:
+        """Mean natural-log probability of the tokens of each target given its source: ``(n,)``.
+
+        The end mark counts. Sentences are truncated to the positions that the network has. Raises
+        SettingsError for templates.
+        """
+        if templates is not None:
+            raise SettingsError(f"{self._folder}: translators of CTranslate2 have no templates")
+        places = np.arange(len(sources))
+        return self.pair_scorer(sources, targets)(places, places)
+
+    def pair_scorer(
+        self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
+    ) -> TranslationScorer:
+        """Segment the sentences of both sides, once, and return a scorer of their pairs.
+
+        ``longest``: sentences are truncated to this many subwords, or to what the network reads.
+        """
+        sides = zip(self._segmenters, (sources, targets), strict=True)
+        source, target = (segmenter.segment_all(texts) for segmenter, texts in sides)
+        limits = [limit for limit in (longest, self._longest) if limit is not None]
+        return TranslationScorer(self._costs, (source, target), min(limits, default=None))
+
+    def _costs(self, sides: Sequence[Sequence[Tokens]]) -> NDArray[np.float64]:
+        """Return the costs of targets given sources; see :meth:`log_probabilities`."""
+        out = np.empty(len(sides[0]))
+        lengths = [len(source) + len(target) for source, target in zip(*sides, strict=True)]
+        order, prefix = np.argsort(lengths, kind="stable")[::-1], list(self._marks.target)
+        for items in self._parts(order.tolist()):
+            found = self._run(
+                "score_batch",
+                [self._source(sides[0][item]) for item in items],
+                [prefix + sides[1][item] for item in items],
+                offset=len(prefix),
+            )
+            out[items] = [np.mean(one.log_probs) for one in found]
+        if not np.isfinite(out).all():
+            raise ModelError(f"{self._folder}: its scores are not finite numbers")
+        return out
+
+    def _parts(self, items: list[int]) -> Iterator[list[int]]:
+        size = _TASKS * self._threads
+        yield from (items[start : start + size] for start in range(0, len(items), size))
+
+    def _source(self, tokens: Tokens) -> Tokens:
+        """Return a source with its marks; never without a token."""
+        marks = self._marks
+        end = [marks.end] if marks.source_end else []
+        return [*marks.source, *(tokens or [marks.unknown]), *end]
+
+    def _search(self, sources: list[Tokens], width: int, longest: int) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each source, best first; of equal texts the best."""
+        prefix, end = list(self._marks.target), self._marks.end
+        found = self._run(
+            "translate_batch",
+            list(map(self._source, sources)),
+            [prefix] * len(sources) if prefix else None,
+            beam_size=width,
+            num_hypotheses=width,
+            max_decoding_length=longest,
+            disable_unk=True,
+            return_end_token=True,
+        )
+        rows = [
+            (row, tokens[len(prefix) :])
+            for row, one in enumerate(found)
+            for tokens in one.hypotheses
+        ]
+        bare = [[token for token in tokens if token != end] for _, tokens in rows]
+        scores = self._costs(([sources[row] for row, _ in rows], bare))
+        texts: list[dict[str, Hypothesis]] = [{} for _ in sources]
+        for place in np.argsort(-scores, kind="stable").tolist():
+            row, tokens = rows[place]
+            text = self._segmenters[1].join(bare[place])
+            one = Hypothesis(text, float(scores[place]), tokens[-1:] == [end])
+            texts[row].setdefault(text, one)
+        return [[one for one in row.values() if one.text] or [*row.values()] for row in texts]
+
+    def _run(self, name: str, *given: Any, **options: Any) -> Any:
+        """Call the network: each sentence by itself."""
+        try:
+            call = getattr(self._network, name)
+            return call(*given, max_batch_size=1, max_input_length=0, **options)
+        except Exception as error:  # the package has errors of many kinds
+            raise ModelError(f"{self._folder}: {_line(error)}") from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _segmenter(path: Path) -> Segmenter:
+    try:
+        return SEGMENTERS["unigram"].from_bytes("unigram", path.read_bytes())
+    except (OSError, ModelError) as error:
+        raise ModelError(f"{path}: {error}") from error
+
+
+def _network(folder: Path, threads: int) -> Any:
+    """Load the network."""
+    try:
+        import ctranslate2
+    except ImportError as error:
+        message = "the package ctranslate2 is missing: pip install 'bitextfilter[ctranslate2]'"
+        raise DeviceError(message) from error
+    ctranslate2.set_log_level(logging.ERROR)
+    try:
+        return ctranslate2.Translator(
+            str(folder), "cpu", inter_threads=threads, intra_threads=1, max_queued_batches=-1
+        )
+    except Exception as error:  # the package has errors of many kinds
+        raise ModelError(f"{folder}: unusable network: {_line(error)}") from error

@@ -1,0 +1,110 @@
+"""Lines of rows with scores; the languages of columns; rows that are read twice."""
+
+from __future__ import annotations
+
+import io
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from bitextfilter.arrays import Scores
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, row_windows
+from bitextfilter.io.spill import Scratch
+from bitextfilter.models.folders import PRETRAINED, read_config
+from bitextfilter.scoring.background import InputBackground
+from bitextfilter.scoring.column_languages import (
+    CHECKED_ROWS,
+    checked_windows,
+    first_rows,
+    languages_of_rows,
+)
+from bitextfilter.scoring.scored_rows import ScoreLines, cell, sides
+from bitextfilter.scoring.second_reading import Sampled, read_first
+from bitextfilter.text.processor import TextProcessor
+
+TEXT = b"id\tsource\ttarget\n1\ta b\tc\r\n2\tbad\n3\td\t  e \n"
+
+
+def reader(text: bytes = TEXT) -> RowReader:
+    return RowReader(io.BytesIO(text), "some.tsv", Columns("source", "target"), header=True)
+
+
+def lengths(rows: list[Row]) -> Scores:
+    return np.array([[len(side) for side in row.texts] for row in rows], np.float32).reshape(-1, 2)
+
+
+def test_a_small_negative_number_is_zero() -> None:
+    shown = [cell(value, 2) for value in (-0.001, -0.0, 0.0, 0.004, -0.006, -12.5)]
+    assert shown == ["0.00", "0.00", "0.00", "0.00", "-0.01", "-12.50"]
+
+
+def test_lines_of_rows_good_and_bad() -> None:
+    window = list(reader())
+    assert sides([row for row in window if isinstance(row, Row)]) == (["a b", "d"], ["c", "  e "])
+    whole = b"1\ta b\tc\t3.0\t1.0\r\n2\tbad\t\t\n3\td\t  e \t1.0\t4.0\n"
+    assert ScoreLines(1)(window, lengths) == whole
+    assert ScoreLines(0, score_only=True)(window, lengths) == b"3\t1\n\t\n1\t4\n"
+    lines = ScoreLines(
+        0, True, lambda left, right: [[f"{a}\t{b}", "!"] for a, b in zip(left, right, strict=True)]
+    )
+    assert lines(window, lengths) == b"3\t1\ta b c; !\n\t\t\n1\t4\td e ; !\n"
+
+
+def test_rows_are_read_twice() -> None:
+    with Scratch() as spool, Scratch() as left, Scratch() as right:
+        seen: list[str] = []
+        background = InputBackground(
+            lambda texts, side: np.array([[len(text), side] for text in texts], np.float32),
+            2,
+            (left, right),
+        )
+
+        def add(rows: list[Row]) -> None:
+            seen.extend(row.source for row in rows)
+            background.add(*sides(rows))
+
+        first = reader()
+        again, sample = read_first(
+            first,
+            row_windows(first, 2),
+            Sampled(background, add),
+            spool,
+            Columns("source", "target"),
+        )
+        assert seen == ["a b", "d"]
+        assert [row.line for row in again] == [row.line for row in reader()]
+        assert again.header == first.header and again.name == "some.tsv"
+        np.testing.assert_allclose(sample.source, [[1, 0], [1, 0]])
+        np.testing.assert_allclose(sample.target[0], np.array([1, 1]) / np.sqrt(2))
+
+
+def rows_of(sources: list[str], targets: list[str]) -> list[Row | BadRow]:
+    text = "".join(map("{}\t{}\n".format, sources, targets)).encode()
+    return list(RowReader(io.BytesIO(text), "pairs"))
+
+
+ENGLISH = [f"the cats were sleeping on the sofa in our house, for {n} days" for n in range(20)]
+GERMAN = [f"die Katzen haben in unserem Haus auf dem Sofa geschlafen, {n} Tage" for n in range(20)]
+
+
+def test_the_first_rows_tell_the_languages() -> None:
+    rows = rows_of(ENGLISH, GERMAN)
+    windows, first = first_rows(iter([rows] * 60))
+    assert len(first) == CHECKED_ROWS and len(list(chain(*windows))) == 1200
+    assert languages_of_rows("multi", first) == ("en", "de")
+    with pytest.raises(SettingsError, match="do not tell which two"):
+        languages_of_rows("multi", rows[:3])
+
+
+@pytest.mark.parametrize("size", [5, 20, 50])
+def test_columns_are_checked_once(size: int) -> None:
+    processor = TextProcessor.load(PRETRAINED / "en-de", read_config(PRETRAINED / "en-de"))
+    for left, right, warned in ((ENGLISH, GERMAN, 0), (GERMAN, ENGLISH, 1)):
+        said: list[str] = []
+        rows = rows_of(left, right)
+        windows = [rows[start : start + size] for start in range(0, len(rows), size)]
+        assert list(checked_windows(windows, processor, size, said.append)) == windows
+        assert len(said) == warned
+        assert all("--scol" in line for line in said)
