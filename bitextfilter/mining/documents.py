@@ -52,6 +52,8 @@ PRIOR_CHARACTERS = 200
 """Characters added on either side to the linked sentences, for the ratio of lengths."""
 LEARNING_ROUNDS = 2
 """Rounds of learning words from the links found so far."""
+_NEAR = 16
+"""Sentences to either side of the first path that are searched again, with words and lengths."""
 _MARGIN = 8
 """Sentences to either side of the first path within which links are re-scored."""
 RESCORING_ROUNDS = 12
@@ -142,7 +144,7 @@ def _cheapest(
     ratio = _length_ratio(links, first.ends, second.ends)
     known = KnownBefore(ratio, coverage)
     costs = VectorLinkCosts(first, second, settings, known, background)
-    return costs, align(costs, links)
+    return costs, align(costs, links, _NEAR)
 
 
 def align_by_words(
