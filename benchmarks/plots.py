@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,12 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bitextfilter.io.document_files import read_links
+from bitextfilter.mining.chunks import ChunkSettings, ChunkSide, chunks_of, paragraph_numbers
+from bitextfilter.mining.monotonic import Link
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = DOCS / "pictures"
@@ -198,6 +205,68 @@ def mining(axes: Axes) -> None:
     axes.set_ylabel("seconds")
 
 
+def chunks(axes: Axes) -> None:
+    """Draw the sentences of a story and of its translation, their links, and their chunks."""
+    texts, sides, links = _story()
+    for place, side in enumerate(sides):
+        x = place * 1.5
+        for number, text in enumerate(texts[place]):
+            linked = any(
+                number in (link.source, link.target)[place] for link in links if link.score
+            )
+            grey = COLOURS[2] if linked else COLOURS[1]
+            axes.barh(_height(side, number), 0.008 * len(text), 0.7, x, color=grey)
+    for number, chunk in enumerate(chunks_of(links, sides, ChunkSettings(100)), 1):
+        ends = [
+            (_height(side, places[0]) - 0.5, _height(side, places[-1]) + 0.5)
+            for side, places in zip(sides, (chunk.source, chunk.target), strict=True)
+        ]
+        top, bottom = ([end for end in side for _ in range(2)] for side in zip(*ends, strict=True))
+        axes.fill_between((-0.05, 1.2, 1.45, 2.75), top, bottom, color=COLOURS[0], alpha=0.15)
+        axes.text(2.8, sum(ends[1]) / 2, f"chunk {number}", va="center")
+    for place, name in enumerate(("story.en.txt", "story.de.txt")):
+        axes.text(place * 1.5, -1.5, name)
+    axes.text(2.8, -1.5, "up to 100 words")
+    axes.plot([], [], color=COLOURS[1], linewidth=5, label="sentences without a counterpart")
+    axes.plot(
+        [], [], color=COLOURS[2], linewidth=5, label="linked sentences, as long as their text"
+    )
+    legend(axes, 2)
+    axes.set_ylim(max(_height(side, len(side.sizes) - 1) for side in sides) + 1, -2)
+    axes.set_xlim(-0.1, 3.2)
+    axes.set_axis_off()
+
+
+def _story() -> tuple[list[list[str]], tuple[ChunkSide, ChunkSide], list[Link]]:
+    """Return the sentences of the example, its sides, and the right links."""
+    folder = DOCS.parent / "examples" / "align-documents"
+    texts: list[list[str]] = []
+    sides, places = [], []
+    for name in ("story.en.txt", "story.de.txt"):
+        lines = (folder / name).read_text(encoding="utf-8").splitlines()
+        kept = [number for number, line in enumerate(lines) if line.strip()]
+        texts.append([lines[number] for number in kept])
+        sizes = [len(text.split()) for text in texts[-1]]
+        sides.append(ChunkSide(paragraph_numbers(kept, False), sizes))
+        places.append({number: place for place, number in enumerate(kept)})
+    links, ends = [], [0, 0]
+    with (folder / "story.links").open("rb") as stream:
+        for link in read_links(stream, "story.links"):
+            spans = []
+            for side, numbers in enumerate(link):
+                found = [places[side][number] for number in numbers]
+                first = found[0] if found else ends[side]
+                spans.append(range(first, first + len(found)))
+                ends[side] = spans[side].stop
+            links.append(Link(spans[0], spans[1], 1.0 if all(link) else None))
+    return texts, (sides[0], sides[1]), links
+
+
+def _height(side: ChunkSide, number: int) -> float:
+    """Return the place of a sentence from above, with gaps between paragraphs."""
+    return number + 0.8 * side.paragraphs[number]
+
+
 DRAWINGS: dict[str, tuple[Callable[[Axes], None], float]] = {
     "recovery": (recovery, 4.4),
     "languages": (languages, 6.4),
@@ -205,6 +274,7 @@ DRAWINGS: dict[str, tuple[Callable[[Axes], None], float]] = {
     "crawl": (crawl, 2.8),
     "downstream": (downstream, 2.4),
     "alignment": (alignment, 2.2),
+    "chunks": (chunks, 4.6),
     "data": (data, 2.8),
     "objective": (objective, 2.8),
     "speed": (speed, 2.6),

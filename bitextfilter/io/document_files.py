@@ -91,7 +91,7 @@ def _object(line: bytes) -> ListedPair:
         raise ValueError(f"no JSON: {problem}") from problem
     source, target = (lines_of_text(found.get(side), side) for side in ("source", "target"))
     output = None if found.get("output") is None else _path(found["output"])
-    name = found.get("document")
+    name = found.get("document", found.get("source_id"))
     document = str(name) if type(name) in (str, int) and name != "" else None
     return ListedPair(source, target, None if output == "-" else output, document)
 

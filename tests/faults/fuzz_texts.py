@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,30 @@ def align_documents(bench: Bench) -> None:
                 assert last[side] < place < len(sides[side][1]), line
                 last[side] = place
     bench.counts["rows"] += sum(len(rows) for _, rows in sides)
+    if name == "bitext-align-documents":
+        chunks(bench, [word for word in words if word != "--links"], done.out)
+
+
+def chunks(bench: Bench, words: list[str], links: bytes) -> None:
+    """Each line that is linked is in one chunk, none in two, and rows have their columns."""
+    most = bench.chooser.choice(("1", "20", "256"))
+    hole = bench.chooser.choice(("0", "2"))
+    form = ["--as", "paragraphs", "--most-words", most, "--hole", hole]
+    done = bench.run("bitext-align-documents", *words, *form)
+    assert done.code == 0, done
+    rows = [row.split("\t") for row in done.out.decode().split("\n")[:-1]]
+    for side in (0, 1):
+        spans = [tuple(map(int, row[6 + side].split(":"))) for row in rows]
+        assert all(len(row) == 11 and row[side] for row in rows), done
+        assert all(before[1] <= after[0] for before, after in pairwise(spans)), done
+        for line in links.decode().split("\n")[:-1]:
+            numbers, score = line.split(":")[side], line.split(":")[2]
+            for place in map(int, numbers.strip("[]").split(",") if score else ()):
+                assert sum(first <= place < end for first, end in spans) == 1, done
+    for whole in ("documents", "jsonl"):
+        done = bench.run("bitext-align-documents", *words, "--as", whole)
+        assert done.code == 0, done
+        assert len(done.out.decode().split("\n")) <= 2, done
 
 
 PAGE_HEADS = (b"<!doctype html>", b"<html><body><p>", b"<?xml version='1.0'?><html>", b"")

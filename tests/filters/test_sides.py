@@ -91,6 +91,20 @@ def test_the_default_rules_of_a_text() -> None:
     assert checked.verdict(1).startswith("length=0<1; ")
 
 
+def test_the_default_rules_of_paragraphs_have_wider_bounds() -> None:
+    rules, wider = (
+        usable(parse_rules([spec]), ("en",))[0] for spec in ("default", "default-paragraphs")
+    )
+    assert [rule.name for rule in rules] == [rule.name for rule in wider]
+    long = " ".join(f"The river {chr(97 + n // 26)}{chr(97 + n % 26)} is long." for n in range(60))
+    texts = [long, f"She said: no, no, no, no. {GOOD}", "ha ha ha ha ha ha ha ha"]
+    for given, kept in ((rules, [False] * 3), (wider, [True, True, False])):
+        checked = Pipeline(given).check(Pairs(texts, None, ("en",)))
+        assert checked.keep.tolist() == kept
+    replaced = usable(parse_rules(["default-paragraphs", "length:maximum=80"]), ("en",))[0]
+    assert Pipeline(replaced).check(Pairs(texts[:2], None, ("en",))).keep.tolist() == [False, True]
+
+
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
