@@ -17,6 +17,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def chunks(path: str, most: int) -> Iterator[Pairs]:
 
 
 def pairs_of(
-    found: list[list], texts: list[list[str]], sides: tuple[ChunkSide, ChunkSide], most: int
+    found: list[list[Any]], texts: list[list[str]], sides: tuple[ChunkSide, ChunkSide], most: int
 ) -> Iterator[Pairs]:
     """Yield the chunks of one document."""
     at = [0, 0]

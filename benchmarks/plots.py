@@ -223,7 +223,12 @@ def chunks(axes: Axes) -> None:
         ]
         top, bottom = ([end for end in side for _ in range(2)] for side in zip(*ends, strict=True))
         axes.fill_between((-0.05, 1.2, 1.45, 2.75), top, bottom, color=COLOURS[0], alpha=0.15)
-        axes.text(2.8, sum(ends[1]) / 2, f"chunk {number}", va="center")
+        words = max(
+            sum(side.sizes[places.start : places.stop])
+            for side, places in zip(sides, (chunk.source, chunk.target), strict=True)
+        )
+        axes.text(2.8, sum(ends[1]) / 2, f"chunk {number}", va="bottom")
+        axes.text(2.8, sum(ends[1]) / 2, f"{words} words", va="top", size=7)
     for place, name in enumerate(("story.en.txt", "story.de.txt")):
         axes.text(place * 1.5, -1.5, name)
     axes.text(2.8, -1.5, "up to 100 words")

@@ -175,8 +175,8 @@ def chunks(bench: Bench, words: list[str], links: bytes) -> None:
             numbers, score = line.split(":")[side], line.split(":")[2]
             for place in map(int, numbers.strip("[]").split(",") if score else ()):
                 assert sum(first <= place < end for first, end in spans) == 1, done
-    for whole in ("documents", "jsonl"):
-        done = bench.run("bitext-align-documents", *words, "--as", whole)
+    for other in ("documents", "jsonl"):
+        done = bench.run("bitext-align-documents", *words, "--as", other)
         assert done.code == 0, done
         assert len(done.out.decode().split("\n")) <= 2, done
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -181,10 +181,11 @@ def _chunk_lines(document: AlignedDocument, form: LinkForm) -> Iterator[bytes]:
     from bitextfilter.mining.chunks import ChunkSettings, chunks_of, whole_chunk
 
     sides = _chunk_sides(document, form)
+    chunks: Iterable[Chunk] = chunks_of(
+        document.links, sides, ChunkSettings(form.most_words, form.hole)
+    )
     if form.form == "documents":
-        chunks = (one for one in [whole_chunk(document.links, sides)] if one.links)
-    else:
-        chunks = chunks_of(document.links, sides, ChunkSettings(form.most_words, form.hole))
+        chunks = [one for one in [whole_chunk(document.links, sides)] if one.links]
     name = plain_name(document.name)
     for chunk in chunks:
         texts, lines = [], []
