@@ -166,12 +166,11 @@ def main(
 
     --by names the evidence for links:
 
-    - model: vectors of neighbouring sentences joined, and lengths (score: cosine, -1 to 1)
+    - model: vectors of sentences and of their words, and lengths (score: cosine, -1 to 1)
     - words: words that often occur in linked sentences, and lengths (score: cosine, -1 to 1)
     - length: numbers of characters (score: probability of such lengths, 0 to 1)
 
-    --source-vectors and --target-vectors take the place of a model: neighbouring sentences have the
-    mean of their vectors.
+    --source-vectors and --target-vectors take the place of a model; then words do not count.
 
     Documents are held in memory; time and memory grow with the number of sentences. Documents
     that are hardly translations get a warning. A line that is not UTF-8 or has a tab or NUL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
-import numpy as np
 
 from bitextfilter.commands.frame.budget import Budget
 from bitextfilter.commands.frame.command import command
@@ -116,7 +116,7 @@ def _sample(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -
     order = diverse_order(incoming.vectors, ranked.scores(), settings.sampling(run.common.threads))
     _tell(run, settings, ranked, order)
     ranked = ranked.in_order(order.places)
-    selection = ranked.select(budget.choice(-np.inf))
+    selection = ranked.select(budget.choice(-math.inf))
     budget.tell(run, ranked, selection)
     output.write(incoming.reader.first_line())
     for part in ranked.read(selection):
@@ -201,7 +201,7 @@ def _tell(run: Run, settings: _Settings, ranked: Ranked, order: DiverseOrder) ->
     unscored = ranked.unscored()
     if 0 < len(ranked) == unscored:
         run.warn(f"no row has a number in column {settings.column}: all are drawn")
-    run.counts.update(unscored=unscored, clusters=len(np.unique(order.clusters)))
+    run.counts.update(unscored=unscored, clusters=len(set(order.clusters.tolist())))
     if settings.drop_similar is not None:
         run.counts["similar"] = int((order.like >= 0).sum())
 
