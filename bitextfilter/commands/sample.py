@@ -24,12 +24,12 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.ranking import Ranked, RankedRows, Ranking, ScoredColumns, Selection
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, is_blank, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.corpus.diverse_sample import DiverseOrder, SampleSettings
+    from bitextfilter.io.ranking import Ranked, RankedRows, Selection
     from bitextfilter.similarity.clusters import PairVectors
 
 _SIDES = ("source", "target")
@@ -138,6 +138,7 @@ class _Incoming(NamedTuple):
 
 def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
     """Open the input, and load the model or the given vectors."""
+    from bitextfilter.io.ranking import ScoredColumns
     from bitextfilter.similarity.clusters import PairVectors
 
     sides = run.row_settings.columns
@@ -180,6 +181,7 @@ def _judged(rows: Iterable[Row | BadRow], reader: RowReader) -> Iterator[Row | B
 
 def _read(run: Run, incoming: _Incoming, budget: Budget) -> Ranked:
     """Read everything: lines, scores and sizes into a ranking, and the vectors."""
+    from bitextfilter.io.ranking import Ranking
     from bitextfilter.io.spill import Spill
 
     ranking = Ranking(run.enter(Spill()), best_first=False)

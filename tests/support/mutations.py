@@ -327,8 +327,8 @@ MUTATIONS = (
         "groups of given vectors: the mean of unit vectors",
         "longer vectors weigh more",
         "mining/documents.py",
-        "group_sums(unit_rows(rows), settings.largest)",
-        "group_sums(rows, settings.largest)",
+        "group_sums(unit_rows(vectors), settings.largest)",
+        "group_sums(vectors, settings.largest)",
         "tests/mining/test_documents.py",
     ),
     Mutation(
