@@ -42,11 +42,29 @@ _FLAGS = WORD_FLAGS.stop - WORD_FLAGS.start
 Weights = Mapping[str, NDArray[Any]]
 _Floats32 = NDArray[np.float32]
 
-_SIZES = "dim width meaning kinds features hidden logits spacing bigrams".split()
+_SIZES = ["dim", "width", "meaning", "kinds", "features", "hidden", "logits", "spacing", "bigrams"]
 _MATRICES = (
-    "sides places wider wider_bias query query_bias compare compare_bias compared compared_bias"
-    " sentence sentence_bias hidden_weight hidden_bias out out_bias"
-).split()
+    *("sides", "places", "wider", "wider_bias", "query", "query_bias", "compare", "compare_bias"),
+    *("compared", "compared_bias", "sentence", "sentence_bias", "hidden_weight", "hidden_bias"),
+    *("out", "out_bias"),
+)
+    "sides",
+    "places",
+    "wider",
+    "wider_bias",
+    "query",
+    "query_bias",
+    "compare",
+    "compare_bias",
+    "compared",
+    "compared_bias",
+    "sentence",
+    "sentence_bias",
+    "hidden_weight",
+    "hidden_bias",
+    "out",
+    "out_bias",
+]
 _ARRAYS = {
     "table": np.float16,
     "letters": np.int64,

@@ -134,17 +134,17 @@ INLINE float NAME(scale, KIND)(const float *row, int64_t count)
 INLINE void NAME(relu, KIND)(float *row, int64_t count)
 {
     EACH(k, count)
-        row[k] = row[k] > 0 ? row[k] : 0;
+        row[k] = 0 > row[k] ? 0 : row[k]; /* not a number stays so */
 }
 
-/* Numbers in float16, none of them infinite -> float32. */
+/* Numbers in float16 -> float32. */
 INLINE void NAME(widen, KIND)(const uint16_t *restrict half, float *restrict out, int64_t count)
 {
     EACH(k, count) {
         const uint32_t bits = half[k], sign = (bits & 0x8000u) << 16;
         union { uint32_t bits; float number; } both = {(bits & 0x7fffu) << 13};
         both.number *= 0x1p112f;
-        both.bits |= sign;
+        both.bits |= sign | ((half[k] & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0);
         out[k] = both.number;
     }
 }
@@ -257,7 +257,7 @@ static void NAME(read_contexts, KIND)(const Network *network, Room *room, int64_
     NAME(multiply, KIND)(around, network->wider, 3 * width, width, network->wider_bias,
                          room->states, width);
     EACH(k, rows * width)
-        room->states[k] = room->first[k] + (room->states[k] > 0 ? room->states[k] : 0);
+        room->states[k] = room->first[k] + (0 > room->states[k] ? 0 : room->states[k]);
     const MATRIX states = {room->states, rows, width, 1};
     NAME(multiply, KIND)(states, network->query, width, width + kinds, network->query_bias,
                          room->queries, width + kinds);
@@ -466,7 +466,7 @@ INLINE void NAME(summarise, KIND)(const float *rows, int64_t pitch, int64_t leng
         EACH(k, width) {
             const float number = rows[i * pitch + k];
             mean[k] += number;
-            top[k] = top[k] > number ? top[k] : number;
+            top[k] = number > top[k] ? number : top[k];
         }
     const float factor = 1 / (float)length;
     EACH(k, width)
