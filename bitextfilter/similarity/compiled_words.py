@@ -48,23 +48,6 @@ _MATRICES = (
     *("compared", "compared_bias", "sentence", "sentence_bias", "hidden_weight", "hidden_bias"),
     *("out", "out_bias"),
 )
-    "sides",
-    "places",
-    "wider",
-    "wider_bias",
-    "query",
-    "query_bias",
-    "compare",
-    "compare_bias",
-    "compared",
-    "compared_bias",
-    "sentence",
-    "sentence_bias",
-    "hidden_weight",
-    "hidden_bias",
-    "out",
-    "out_bias",
-]
 _ARRAYS = {
     "table": np.float16,
     "letters": np.int64,
