@@ -523,6 +523,21 @@ static float NAME(contrast, KIND)(const float *restrict a, const float *restrict
     return 3 * (NAME(product, KIND)(a, b, dim) * by_a * by_b);
 }
 
+/* Ask for the words of a pair before it is read: they are anywhere in large tables. */
+static void NAME(announce, KIND)(const Network *network, const Side *side, int64_t pair)
+{
+    const int64_t columns = 3 * network->width + network->meaning + network->kinds + network->features;
+    const int32_t *words = side->words + side->starts[side->rows[pair]];
+    EACH(i, side->lengths[side->rows[pair]]) {
+        const char *row = (const char *)(side->table + words[i] * columns);
+        for (int64_t at = 0; at < 2 * columns; at += 64)
+            __builtin_prefetch(row + at);
+        __builtin_prefetch(side->letters + words[i]);
+        __builtin_prefetch(side->figures + words[i]);
+        __builtin_prefetch(side->hashes + words[i]);
+    }
+}
+
 /* The inputs of the hidden layer but for the sentence vectors: *sentence* is their place. */
 static void NAME(see_pair, KIND)(const Network *network, const Side *sides, int64_t pair, Room *room,
                                  float *out, int64_t *sentence)
@@ -612,6 +627,8 @@ static int64_t NAME(logits, KIND)(const Network *network, const Side *sides, int
             const float *b = sides[1].vectors + sides[1].rows[at + p] * dim;
             float *seen = group.seen + p * inputs;
             int64_t sentence;
+            for (int s = 0; s < 2 && at + p + 1 < last; s++)
+                NAME(announce, KIND)(network, &sides[s], at + p + 1);
             NAME(see_pair, KIND)(network, sides, at + p, &room, seen, &sentence);
             seen[sentence + SENTENCE] = NAME(contrast, KIND)(a, b, dim, group.sentences + p * 2 * dim);
         }
