@@ -15,6 +15,7 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,9 @@ _LAYOUT = 1
 """Of the structures below and in ``word_network.c``: an older library is left alone."""
 _LINE = 16
 """Widths are rounded up to multiples of this; arrays begin at multiples of as many numbers."""
-_PAIRS = 256
-"""Pairs of a call."""
+_WORDS = 1 << 16
+"""Words of a call, or a few more: some 0.1 s. A thread that is back from one waits for the
+interpreter's lock, and an interruption for the end of one."""
 _FLAGS = WORD_FLAGS.stop - WORD_FLAGS.start
 
 Weights = Mapping[str, NDArray[Any]]
@@ -153,12 +155,15 @@ class CompiledNetwork:
         library = _opened(LIBRARY)
         assert library is not None, "lanes() says that there is one"
 
-        def run(first: int) -> None:
-            part = first, min(first + _PAIRS, count), self._lanes, logits.ctypes.data
-            if library.word_logits(ctypes.addressof(self._network), packed, *part):
+        def run(part: tuple[int, int]) -> None:
+            rest = self._lanes, logits.ctypes.data
+            if library.word_logits(ctypes.addressof(self._network), packed, *part, *rest):
                 raise MemoryError
 
-        map_blocks(run, range(0, count, _PAIRS), threads)
+        words = np.cumsum(sum(side["lengths"][side["rows"]] for side in both))
+        most = min(_WORDS, -(-int(words[-1]) // threads)) if count else 1
+        bounds = np.flatnonzero(np.diff((words - 1) // most)) + 1
+        map_blocks(run, pairwise([0, *bounds.tolist(), count]), threads)
         return logits
 
     def _arrays(self, number: int, side: SideRows) -> dict[str, NDArray[Any]]:
