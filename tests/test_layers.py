@@ -31,6 +31,7 @@ OWNERS = {
     "ctranslate2": {"translation/ctranslate2_translator.py"},
     "faiss": {"similarity/index.py"},
     "fasttext": {"text/language.py", "training/word_vectors.py"},
+    "fsspec": {"io/remote.py"},
     "ftfy": {"corpus/repair.py"},
     "jinja2": {"reports/page.py"},
     "kenlm": {"filters/fluency.py"},
@@ -39,6 +40,7 @@ OWNERS = {
     "morfessor": {"text/"},
     "numpy": ANYWHERE,
     "opusfilter": {"opusfilter.py"},
+    "pyarrow": {"io/arrow_file.py"},
     "py3langid": {"text/language.py"},
     "pycld2": {"text/language.py"},
     "rapidfuzz": {"evaluation/", "filters/", "corpus/"},
@@ -59,6 +61,7 @@ OWNERS = {
     "onnxruntime": {"encoders/onnx_network.py"},
     "sentence_transformers": {"encoders/sentence_transformers_model.py"},
     "transformers": {"encoders/sentence_transformers_model.py"},
+    "trafilatura": {"text/pages.py"},
     "torch": {
         "models/",
         "encoders/",

@@ -49,7 +49,8 @@ def main(run: Run, settings: _Settings) -> None:
     """Append one score made of several, by a COMBINER of bitext-train-combiner.
 
     A line for each input line, in order: the row, and the probability that it is good, 0 to 1,
-    higher is better. The columns are those of the training: names of the header, or numbers.
+    higher is better; by an isolation forest, how usual it is. The columns are those of the
+    training: names of the header, or numbers.
 
     An empty score is missing. A row without a score that all rows of the training had gets an
     empty one, as does a rejected row; the summary counts both. A row's result depends on its scores

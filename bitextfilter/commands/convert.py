@@ -19,14 +19,18 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.files import in_utf_8, open_outputs, stream_name
-from bitextfilter.io.rows import WINDOW_BYTES, BadRow, TextColumn
+from bitextfilter.corpus.formats.registry import (
+    FORMATS,
+    all_options,
+    formats_with,
+    read_formats,
+    written_formats,
+)
+from bitextfilter.io.files import in_utf_8, open_folder, open_outputs, stream_name
+from bitextfilter.io.rows import WINDOW_BYTES, BadRow, Columns, RowReader, TextColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.corpus.formats import PairReader, PairWriter
-
-
-_FORMATS = ("tsv", "moses", "tmx", "jsonl")
+    from bitextfilter.corpus.formats.base import FormatSettings, PairReader, PairWriter
 
 
 def _two_names(value: str) -> tuple[str, str]:
@@ -49,60 +53,78 @@ def _names(value: str) -> tuple[str, ...]:
     return tuple(value.split(",")) if value else ()
 
 
+def _delimiter(value: str) -> str:
+    """Read a character, or tab."""
+    character = "\t" if value in ("tab", r"\t") else value
+    if len(character) != 1 or not character.isascii() or character in '"\r\n\0 ':
+        raise click.BadParameter("expected one character of ASCII, as ; or tab")
+    return character
+
+
 @dataclass(frozen=True)
 class _Settings:
     """Formats and their options."""
 
     files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
-    source: str = option("--from", "Format.", _FORMATS, "tsv")
-    target: str = option("--to", "Format.", _FORMATS, "tsv")
+    source: str = option("--from", "Format.", read_formats(), "tsv")
+    target: str = option("--to", "Format.", written_formats(), "tsv")
     languages: tuple[str, str] | None = option(
-        "--languages SOURCE,TARGET", "tmx: the languages, as en,de.", _two_languages
+        "--languages SOURCE,TARGET",
+        "tmx: the languages, as en,de; xliff: only units in these.",
+        _two_languages,
     )
     fields: tuple[str, str] | None = option(
         "--fields SOURCE,TARGET",
-        "jsonl: the fields of the texts  [default: source,target, or as --header calls them]",
+        "jsonl, tables: the fields of the texts  [default: source,target, or as in the input]",
         _two_names,
     )
     keep: tuple[str, ...] = option(
-        "--keep NAME[,NAME...]", "jsonl, tmx: read these fields too, as more columns.", _names, ""
+        "--keep NAME[,NAME...]",
+        "Read these fields or properties too, as more columns.",
+        _names,
+        "",
+    )
+    numbers: tuple[str, ...] = option(
+        "--numbers NAME[,NAME...]",
+        "parquet, datasets: write these columns as numbers, not as text.",
+        _names,
+        "",
+    )
+    delimiter: str = option(
+        "--delimiter CHARACTER", "csv: what separates columns; also tab.", _delimiter, ","
     )
     whitespace: bool = flag(
         "--whitespace", "Make tabs and line breaks in a text spaces (to tsv, moses)."
     )
 
 
-_USED: dict[str, tuple[set[str], set[str]]] = {
-    "scol": ({"tsv"}, set()),
-    "tcol": ({"tsv"}, set()),
-    "header": ({"tsv"}, {"tsv"}),
-    "input": ({"tsv", "tmx", "jsonl"}, set()),
-    "output": (set(), {"tsv", "tmx", "jsonl"}),
-    "languages": ({"tmx"}, {"tmx"}),
-    "fields": ({"jsonl"}, {"jsonl"}),
-    "keep": ({"tmx", "jsonl"}, set()),
-    "whitespace": (set(), {"tsv", "moses"}),
-}
-"""Formats that an option applies to: when read, and when written."""
-
-
 def _check(settings: _Settings) -> None:
     """Raise UsageError for options without effect, or missing ones."""
-    if settings.source == settings.target:
-        raise click.UsageError(f"--from {settings.source} --to {settings.target} changes nothing")
-    for name, (read, written) in _USED.items():
-        if is_given(name) and settings.source not in read and settings.target not in written:
-            places = [f"--from {f}" for f in sorted(read)] + [f"--to {f}" for f in sorted(written)]
-            raise click.UsageError(f"--{name} is for {', '.join(places)}")
-    if settings.keep and settings.target == "moses":
-        raise click.UsageError("--keep makes columns, and moses files have none")
-    if "tmx" in (settings.source, settings.target) and settings.languages is None:
-        raise click.UsageError("tmx needs --languages SOURCE,TARGET")
+    source, target = settings.source, settings.target
+    if source == target:
+        raise click.UsageError(f"--from {source} --to {target} changes nothing")
+    for name in sorted(all_options()):
+        read, written = formats_with(name)
+        if is_given(name) and source not in read and target not in written:
+            sides = {"--from": read, "--to": written}
+            places = [
+                f"{side} {', '.join(sorted(names))}" for side, names in sides.items() if names
+            ]
+            raise click.UsageError(f"--{name} is for {' and '.join(places)}")
+    if settings.keep and not FORMATS[target].columns:
+        raise click.UsageError(f"--keep makes columns, and {target} files have none")
+    for name in (source, target):
+        if FORMATS[name].needs == "languages" and settings.languages is None:
+            raise click.UsageError(f"{name} needs --languages SOURCE,TARGET")
 
 
 def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     """Return the FILEs to read (without any, -i) and those to write."""
-    count = 2 * (settings.source == "moses"), 2 * (settings.target == "moses")
+    source, target = FORMATS[settings.source], FORMATS[settings.target]
+    count = (
+        source.files * (source.files > 1),
+        target.files * (target.files > 1 or bool(target.folder)),
+    )
     files = settings.files
     place = len(files) - count[1]
     read, write = list(files[:place]), list(files[place:])
@@ -113,14 +135,38 @@ def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     if read and given.input != "-":
         raise click.UsageError("one input can be read: --input or FILE")
     if "-" in write or read == ["-", "-"]:
-        raise click.UsageError("moses takes two files: - is but one stream")
-    needs_own_file("the second FILE to write", write[-1] if write else None, write[:1])
+        if target.folder and write:
+            raise click.UsageError(f"{settings.target} is a folder, and - a stream")
+        name = settings.target if "-" in write else settings.source
+        raise click.UsageError(f"{name} takes two files: - is but one stream")
+    needs_own_file("the second FILE to write", write[-1] if write else None, write[:-1])
     for name, path in (("--rejects", given.rejects), ("--manifest", run.common.manifest)):
         needs_own_file(name, path, files)
     return read or [given.input], write
 
 
-_TEXTS = ("source", "target")
+class _Inputs:
+    """The files to read, opened by the run."""
+
+    def __init__(self, run: Run, paths: Sequence[str]) -> None:
+        self._run, self._paths = run, paths
+
+    def path(self, place: int = 0) -> str:
+        """Return the path of a file."""
+        self._run.begin_rows()
+        return self._paths[place]
+
+    def stream(self, place: int = 0) -> tuple[BinaryIO, str]:
+        """Open a file: its bytes and its name."""
+        path = self.path(place)
+        return self._run.input(path), stream_name(path)
+
+    def rows(self, columns: Columns | TextColumn, header: bool, place: int = 0) -> RowReader:
+        """Open a file as rows."""
+        self._run.row_settings = replace(self._run.row_settings, header=header)
+        return self._run.rows(columns, self._paths[place])
+
+
 _WINDOW = 4096
 _MOST_NAMES = 20
 
@@ -129,71 +175,59 @@ _MOST_NAMES = 20
 def main(run: Run, settings: _Settings) -> None:
     """Convert sentence pairs from one format to another, in order, as a stream.
 
-    tsv is the rows of all commands; moses is two files, a sentence a line; tmx is Translation
-    Memory eXchange; jsonl is a JSON object a line. moses takes two FILEs: first those to
-    read, then those to write. Of the other formats, one FILE may be read instead of -i.
+    Of two files: moses, a sentence a line, and srt, subtitles matched by time. Of one: tsv (the
+    rows of all commands), csv, jsonl (a JSON object a line), tmx, xliff, po (GNU gettext),
+    parquet and arrow. datasets is a folder for datasets.load_from_disk. FILEs are first those
+    to read, then those to write. Of one file, -i and -o do, too.
 
-    Further columns become fields of jsonl and properties of tmx, under the names of --header
-    or their numbers; moses cannot hold them. Files of moses with unequal numbers of lines
-    are refused. Two files are written both, or neither.
+    Further columns become columns, fields or properties, under the names of --header or
+    their numbers; moses has none. Moses files with unequal numbers of lines are refused.
+    Several files are written all, or none.
 
     Example:
 
         bitext-convert --from moses corpus.en corpus.de > pairs.tsv
         bitext-convert --to moses out.en out.de < pairs.tsv
         bitext-convert --from tmx --languages en,de memory.tmx.gz > pairs.tsv
-        bitext-convert --to tmx --languages en,de -o memory.tmx < pairs.tsv
         bitext-convert --from jsonl --fields translation.en,translation.de < pairs.jsonl
+        bitext-convert --to parquet --header --numbers score -o pairs.parquet < scored.tsv
     """
     _check(settings)
+    format_settings = _format_settings(run, settings)
     read, write = _split(run, settings)
-    header = run.row_settings.header
-    reader = _reader(run, settings, read)
-    writer = _writer(settings, reader, header)
-    outputs = run.enter(open_outputs(write)) if write else [run.output()]
+    target = FORMATS[settings.target]
+    reader = FORMATS[settings.source].reader(_Inputs(run, read), format_settings)
+    writer = target.writer(format_settings, reader)
+    if target.folder:
+        outputs = run.enter(open_folder(write[0], target.folder, target.caches))
+    else:
+        outputs = (
+            run.enter(open_outputs(write))
+            if write
+            else [run.output(table=settings.target == "parquet")]
+        )
     _convert(run, reader, writer, outputs)
     _summarise(run, settings, reader)
 
 
-def _reader(run: Run, settings: _Settings, paths: Sequence[str]) -> PairReader:
-    """Return the reader of the input."""
-    from bitextfilter.corpus.formats import JsonReader, MosesReader, TsvReader
-    from bitextfilter.corpus.tmx import TmxReader
+def _format_settings(run: Run, settings: _Settings) -> FormatSettings:
+    from bitextfilter.corpus.formats.base import FormatSettings
 
-    given = run.row_settings
-    if settings.source == "tsv":
-        columns = replace(given.columns, blank=True)
-        return TsvReader(run.rows(columns, paths[0]), columns, others=settings.target != "moses")
-    if settings.source == "tmx":
-        assert settings.languages is not None
-        if given.rejects is not None:
-            run.rejects = run.output(given.rejects)
-        run.counts.update(rows=0, rejected=0)
-        stream, name = run.input(paths[0]), stream_name(paths[0])
-        return TmxReader(stream, name, settings.languages, settings.keep)
-    run.row_settings = replace(given, header=False)
-    lines = [run.rows(TextColumn(blank=settings.source == "moses"), path) for path in paths]
-    if settings.source == "moses":
-        return MosesReader(*lines)
-    return JsonReader(lines[0], settings.fields or _TEXTS, settings.keep)
-
-
-def _writer(settings: _Settings, reader: PairReader, header: bool) -> PairWriter:
-    """Return the writer of the output."""
-    from bitextfilter.corpus.formats import TsvReader, json_writer, moses_writer, tsv_writer
-    from bitextfilter.corpus.tmx import tmx_writer
-
-    if settings.target == "moses":
-        return moses_writer(settings.whitespace)
-    if settings.target == "tmx":
-        assert settings.languages is not None
-        return tmx_writer(settings.languages)
-    if settings.target == "jsonl":
-        called = reader.texts() if isinstance(reader, TsvReader) else None
-        return json_writer(settings.fields or called or _TEXTS)
-    texts = settings.languages if settings.source == "tmx" else settings.fields
-    names = [*(texts or _TEXTS), *settings.keep]
-    return tsv_writer(names, header, settings.whitespace)
+    columns = run.row_settings.columns
+    header = is_given("header") or (settings.source == "tsv" and run.row_settings.header)
+    if not header and any(isinstance(column.where, str) for column in columns.wanted()):
+        raise click.UsageError("a column can only be named with --header")
+    return FormatSettings(
+        columns=columns,
+        header=header,
+        languages=settings.languages,
+        fields=settings.fields,
+        keep=settings.keep,
+        numbers=settings.numbers,
+        delimiter=settings.delimiter,
+        whitespace=settings.whitespace,
+        others=FORMATS[settings.target].columns,
+    )
 
 
 def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence[BinaryIO]) -> None:
@@ -206,12 +240,12 @@ def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence
             _put(outputs, waiting)
             run.advance(len(waiting))
             waiting, held = [], 0
-    _put(outputs, [*waiting, writer.last])
+    _put(outputs, [*waiting, writer.end()])
 
 
 def _written(run: Run, reader: PairReader, writer: PairWriter) -> Iterator[tuple[bytes, ...]]:
     """Yield the bytes of each good pair for each output."""
-    from bitextfilter.corpus.formats import UnfitError
+    from bitextfilter.corpus.formats.base import UnfitError
 
     for pair in reader:
         run.counts["rows"] += 1
@@ -231,12 +265,11 @@ def _put(outputs: Sequence[BinaryIO], lines: Sequence[tuple[bytes, ...]]) -> Non
 
 def _summarise(run: Run, settings: _Settings, reader: PairReader) -> None:
     """Count the units skipped, and name the fields left out."""
-    from bitextfilter.corpus.tmx import TmxReader
-
-    if isinstance(reader, TmxReader):
+    if reader.skipped is not None:
         run.counts["skipped"] = reader.skipped
     if reader.dropped:
         names = ", ".join(sorted(reader.dropped)[:_MOST_NAMES])
-        moses = settings.target == "moses"
-        why = "moses files hold the texts alone" if moses else "--keep NAME keeps one"
+        why = "--keep NAME keeps one"
+        if not FORMATS[settings.target].columns:
+            why = f"{settings.target} files hold the texts alone"
         run.note(f"left out: {names} ({why})")

@@ -30,7 +30,7 @@ from bitextfilter.corpus.duplicate_keys import (
     NGRAM,
     DedupSettings,
 )
-from bitextfilter.io.files import open_input, without_ending
+from bitextfilter.io.files import is_table, open_input, open_rows, without_ending
 from bitextfilter.io.rows import (
     REMEDY,
     BadRow,
@@ -265,8 +265,9 @@ def _read_others(
     run: Run, known: OtherTexts, path: str, columns: Columns | TextColumn, side: int | None = None
 ) -> None:
     """Read a file whose rows are dropped; with *side*, its lines are texts of one of two sides."""
-    header = run.row_settings.header and isinstance(columns, Columns)
-    with open_input(path) as stream:
+    rows = isinstance(columns, Columns)
+    header = rows and (run.row_settings.header or is_table(path))
+    with (open_rows if rows else open_input)(path) as stream:
         reader = RowReader(stream, path, columns, header, _MEND)
         if reader.doubt:
             run.warn(reader.doubt)

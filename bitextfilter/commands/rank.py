@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import partial
 from itertools import compress
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 import click
 
+from bitextfilter.commands.frame.budget import Budget
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     NATURAL,
@@ -23,7 +21,6 @@ from bitextfilter.commands.frame.options import (
     ModelName,
     as_amount,
     as_column,
-    as_fraction,
     as_min_score,
     as_part,
     option,
@@ -35,7 +32,6 @@ from bitextfilter.io.rows import Row
 
 if TYPE_CHECKING:
     from bitextfilter.io.ranking import Ranked, RankedRows, ScoredRows, Selection, SelectionSettings
-    from bitextfilter.text.words import Counter
 
 
 _SIDES = ("source", "target")
@@ -51,23 +47,6 @@ class _Settings:
     order: str = option(
         "--order", "Write the best first, or keep the input's order.", ["ranked", "input"], "ranked"
     )
-    top_lines: int | None = option(
-        "--top-lines N", "Keep at most N rows: 500, 10k, 2.5M.", as_amount
-    )
-    top_words: int | None = option(
-        "--top-words N", "Keep rows of at most N words in total.", as_amount
-    )
-    count_side: str | None = option(
-        "--count-side", "The side of --top-words  [default: target]", ["source", "target", "both"]
-    )
-    count: str | None = option(
-        "--count",
-        "The unit of --top-words; subwords are by --model  [default: words]",
-        ["words", "characters", "subwords"],
-    )
-    top_fraction: Fraction | None = option(
-        "--top-fraction F", "Keep at most this share, 0 to 1.", as_fraction
-    )
     min_score: MinScore | None = option(
         "--min-score S", "Keep rows of S or more; recommended: the cut of --model.", as_min_score
     )
@@ -79,35 +58,25 @@ class _Settings:
 
     def __post_init__(self) -> None:
         """Refuse options that would do nothing."""
-        if self.top_words is None and (self.count or self.count_side):
-            raise click.UsageError("--count and --count-side are for --top-words")
         if self.sample is None and self.seed is not None:
             raise click.UsageError("--seed is for --sample")
 
-    @property
-    def unit(self) -> str | None:
-        """The unit of --top-words, if it is given."""
-        return None if self.top_words is None else self.count or "words"
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """The sides that are counted."""
-        side = self.count_side or "target"
-        return _SIDES if side == "both" else (side,) if self.unit else ()
-
-    def choice(self, least: float | None) -> SelectionSettings:
+    def choice(self, budget: Budget, least: float | None) -> SelectionSettings:
         """Return the choice of rows, with the lowest score to keep."""
-        from bitextfilter.io.ranking import SelectionSettings
-
-        limits = (self.top_lines, self.top_words, self.top_fraction, least)
-        choice = SelectionSettings(*limits, self.fold, self.sample)
+        choice = replace(budget.choice(least), fold=self.fold, sample=self.sample)
         return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
 @command(
-    "bitext-rank", _Settings, CutMeasure, row_options("pairs files", drops=True), ModelName, uses=""
+    "bitext-rank",
+    _Settings,
+    Budget,
+    CutMeasure,
+    row_options("pairs files", drops=True),
+    ModelName,
+    uses="",
 )
-def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
+def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None:
     """Order rows by a score, the highest first, and keep the best.
 
     Several files are ranked as one. Equal scores stay in input order. Rows without a score (no
@@ -132,12 +101,13 @@ def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
     """
     if settings.min_score != RECOMMENDED and cut.similarity is not None:
         raise click.UsageError("--similarity is for --min-score recommended")
-    incoming = _Incoming(run, settings)
+    incoming = _Incoming(run, settings, budget)
     output = run.output()
     least = incoming.least(cut.similarity)
     ranked = incoming.read()
-    selection = ranked.select(settings.choice(least))
+    selection = ranked.select(settings.choice(budget, least))
     _tell(run, settings, ranked, selection)
+    budget.tell(run, ranked, selection)
     output.write(incoming.reader.first_line())
     for part in ranked.read(selection, everything=run.rejects is not None):
         kept = part.decisions == 0
@@ -149,16 +119,16 @@ def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
 class _Incoming:
     """Reads the input into a ranking."""
 
-    def __init__(self, run: Run, settings: _Settings) -> None:
+    def __init__(self, run: Run, settings: _Settings, budget: Budget) -> None:
         """Open the input."""
         from bitextfilter.io.ranking import Ranking, ScoredColumns
         from bitextfilter.io.spill import Spill
 
         texts = run.row_settings.columns
-        scored = (settings.column, settings.sides)
+        scored = (settings.column, budget.sides)
         self._columns = ScoredColumns(texts.source, texts.target, True, *scored)
         self._run, self._settings = run, settings
-        self._sizes = _sizes(run, settings) if settings.unit else None
+        self._sizes = budget.sizes(run.model)
         self.reader = run.rows(self._columns)
         self._place = self.reader.place(self._columns.wanted()[0])
         self._best_first = settings.order == "ranked"
@@ -213,49 +183,19 @@ class _Incoming:
         return first + index + bisect_right(self._gaps, index)
 
 
-def _sizes(run: Run, settings: _Settings) -> Callable[[Sequence[Sequence[str]]], list[int]]:
-    """Return the function that counts the unit in rows, given the texts of their sides."""
-    from bitextfilter.text.words import count_characters, count_words
-
-    counters: list[Counter]
-    if settings.unit == "subwords":
-        model = run.model()
-        languages = [model.languages[_SIDES.index(side)] for side in settings.sides]
-        counters = [partial(model.processor.lengths, language=each) for each in languages]
-    else:
-        counters = [count_words if settings.unit == "words" else count_characters] * len(
-            settings.sides
-        )
-
-    def sizes(texts: Sequence[Sequence[str]]) -> list[int]:
-        sides = [count(side) for count, side in zip(counters, texts, strict=True)]
-        return list(map(sum, zip(*sides, strict=True)))
-
-    return sizes
-
-
 def _tell(run: Run, settings: _Settings, ranked: Ranked, selection: Selection) -> None:
     """Add the kept rows to summary and manifest; warn if no row has a score."""
     unscored, threshold = ranked.unscored(), selection.threshold
     if 0 < len(ranked) == unscored and settings.sample is None:
         run.warn(f"no row has a number in column {settings.column}")
-    run.counts.update(unscored=unscored, kept=selection.count)
-    run.counts["dropped"] += 0 if run.rejects else len(ranked) - selection.count
+    run.counts.update(unscored=unscored)
     run.facts["order"] = settings.order
-    run.facts["yield"] = _share(selection.count, len(ranked))
     if settings.sample is not None:
         run.facts["seed"] = selection.settings.seed
-    if settings.unit:
-        run.counts[settings.unit] = selection.size
-        run.facts[f"{settings.unit}_yield"] = _share(selection.size, ranked.size())
     if threshold is not None:
         run.facts["threshold"] = threshold if isfinite(threshold) else str(threshold)
         if selection.count < len(ranked):
             run.note(f"the last row kept has rank {selection.end} and score {threshold}")
-
-
-def _share(part: int, whole: int) -> float | None:
-    return round(part / whole, 6) if whole else None
 
 
 def _drop(

@@ -20,6 +20,7 @@ from bitextfilter.commands.frame.options import (
     option,
     row_options,
 )
+from bitextfilter.commands.frame.other_formats import refuse_table
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import IGNORABLE, MATCH
 from bitextfilter.io.files import open_outputs
@@ -159,6 +160,7 @@ def main(run: Run, settings: _Settings) -> None:
 
     files = run.row_settings
     for path in settings.paths:
+        refuse_table(path)
         needs_own_file("--output", path, (*files.inputs, files.rejects))
     definition = settings.definition()
     columns = _KeyColumns(files.scol, files.tcol, False, settings.by, settings.group)

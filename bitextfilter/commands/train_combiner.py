@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from bitextfilter.training.combiner import DirectedColumns
     from bitextfilter.workflows.combiner_training import GradedScores
 
-_KINDS = ("logistic", "monotone")
+_FOREST = "isolation-forest"
+_KINDS = ("logistic", "monotone", _FOREST)
 
 
 def _as_scale(value: str) -> tuple[float, float]:
@@ -38,11 +39,10 @@ def _as_scale(value: str) -> tuple[float, float]:
 class _Settings:
     """The columns, the labels, and the combiner."""
 
-    labels: int | str = option(
+    labels: int | str | None = option(
         "--labels COLUMN",
-        "Column of the labels: a number (-1 the last) or a name.",
+        "Column of the labels: a number (-1 the last) or a name; an isolation forest needs none.",
         as_column,
-        required=True,
     )
     columns: tuple[int | str, ...] = option(
         "--column COLUMN", "A score whose direction is learnt; may be repeated.", as_column,
@@ -55,7 +55,9 @@ class _Settings:
         "--lower COLUMN", "A score of which less is better.", as_column, multiple=True
     )
     kind: str | None = option(
-        "--kind", "A weighted sum, or trees that keep directions  [default: logistic]", _KINDS
+        "--kind",
+        "A weighted sum, trees that keep directions, or how usual a row is  [default: logistic]",
+        _KINDS,
     )
     clean_label: str = option(
         "--clean-label LABEL", "Word of good rows; any other word is bad.", default="clean"
@@ -76,8 +78,12 @@ class _Settings:
         """The direction of each."""
         return (*[1] * len(self.higher), *[-1] * len(self.lower), *[0] * len(self.columns))
 
-    def check(self) -> None:
-        """Raise UsageError for columns that are none, or stand twice."""
+    def check(self, kind: str) -> None:
+        """Raise UsageError for columns that are none, or stand twice, and what *kind* lacks."""
+        if kind == _FOREST and (self.higher or self.lower):
+            raise click.UsageError(f"{_FOREST} knows no direction: --column names its scores")
+        if kind != _FOREST and self.labels is None:
+            raise click.UsageError(f"--labels COLUMN is needed, but for --kind {_FOREST}")
         if not self.names:
             raise click.UsageError("name the scores by --column, --higher or --lower")
         every = (self.labels, *self.names)
@@ -94,19 +100,23 @@ class _Settings:
     uses="",
 )
 def main(run: Run, settings: _Settings, bootstrap: Bootstrap, training: TrainingOptions) -> None:
-    """Learn to make one score, 0 to 1, of several, from labelled rows.
+    """Learn to make one score, 0 to 1, of several, from labelled rows or without labels.
 
     Rows come from bitext-score, bitext-filter or any other tool: columns of scores, and one of
     labels: words, of which --clean-label is good; or numbers, 0 for bad to 1 for good, or of
     --scale. bitext-combine applies the combiner, a JSON file.
 
-        logistic  weighted sum of the scores, by logistic regression with a ridge
-        monotone  boosted trees that rise (or fall) with each score, for many labels
+        logistic          weighted sum of the scores, by logistic regression with a ridge
+        monotone          boosted trees that rise (or fall) with each score, for many labels
+        isolation-forest  how usual a row is among those of the training, which need no labels
 
     A score of --higher never counts the other way round: logistic leaves it out where it would,
     the table says unused. The direction of --column is learnt. An empty score is missing: if some
     rows of the training lack it, the combiner knows what that means; if none does, it gives a row
     without it no score.
+
+    An isolation forest is no judge of quality: rows that are unlike the others score low, good or
+    bad. 0.5 is that of a usual row, or less; it is no probability.
 
     Writes a table: for each score alone its AUC among the rows that have it; for the combined
     score, by cross-validation over five folds, AUC and log-loss (natural logarithm); all with the
@@ -117,18 +127,25 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap, training: Training
 
         bitext-train-combiner --header --labels label --higher mlp --higher qe -o c.json < rows.tsv
         bitext-train-combiner --labels 3 --column 4 --lower 5 --kind monotone -o c.json rows.tsv
+        bitext-train-combiner --kind isolation-forest --column 3 --column 4 -o c.json rows.tsv
     """
+    _train(run, settings, bootstrap, training)
+
+
+def _train(run: Run, settings: _Settings, bootstrap: Bootstrap, training: TrainingOptions) -> None:
+    """Read the rows, and write the combiner and the table."""
     from bitextfilter.settings import from_mapping
     from bitextfilter.training.combiner import CombinerSettings
     from bitextfilter.workflows.combiner_training import TrainedCombiner
 
-    settings.check()
     kind = {} if settings.kind is None else {"kind": settings.kind}
     chosen = from_mapping(CombinerSettings, {**training.values(), **kind})
+    settings.check(chosen.kind)
     target, output = run.output(settings.target), run.output("-")
     rows, columns = _read(run, settings)
     trained = TrainedCombiner(rows, columns, chosen, bootstrap)
-    run.counts["good"] = int((rows.grades >= 0.5).sum())
+    if rows.labelled:
+        run.counts["good"] = int((rows.grades >= 0.5).sum())
     run.facts.update(kind=chosen.kind, seed=bootstrap.seed)
     target.write(trained.combiner.to_json())
     output.write(trained.result().text(settings.as_json))
@@ -143,20 +160,22 @@ def _read(run: Run, settings: _Settings) -> tuple[GradedScores, DirectedColumns]
     from bitextfilter.workflows.combiner_training import GradedScores, Grader
 
     columns = NumberColumns(numbers=settings.names, label=settings.labels)
+    labelled = settings.labels is not None
     grader = Grader(settings.clean_label, settings.scale)
     rows = run.rows(columns)
     names: tuple[int | str, ...] = settings.names
     if rows.header is not None:
-        names = tuple(rows.column_name(rows.place(wanted)) for wanted in columns.wanted()[1:])
+        wanted = columns.wanted()[-len(names) :]
+        names = tuple(rows.column_name(rows.place(each)) for each in wanted)
     parts, grades = [np.zeros((0, len(names)))], []
 
     def fault(row: Row) -> tuple[str, str] | None:
-        return columns.fault(row) or grader.fault(row.texts[0])
+        return columns.fault(row) or (grader.fault(row.texts[0]) if labelled else None)
 
     for window in run.windows(rows, fault=fault):
         good = [row for row in window if isinstance(row, Row)]
         parts.append(columns.values(good))
-        grades += [grader.grade(row.texts[0]) for row in good]
+        grades += [grader.grade(row.texts[0]) if labelled else np.nan for row in good]
     read = GradedScores(np.concatenate(parts), np.array(grades))
     read.check(names, ", ".join(run.row_settings.names))
     return read, DirectedColumns(names, settings.directions)

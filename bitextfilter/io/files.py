@@ -11,13 +11,15 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.drafts import beside, draft, is_name_of, rename, sync
+from bitextfilter.io.drafts import beside, draft, is_name_of, put, rename, sync
 from bitextfilter.io.interruptions import undisturbed
+from bitextfilter.io.remote import Upload, is_remote, open_remote, uploading
 from bitextfilter.io.unpack import open_xz, open_zst
 
 if TYPE_CHECKING:
@@ -145,7 +147,8 @@ def _xopen(file: str | BinaryIO, mode: str, form: str) -> BinaryIO:
 def open_input(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[BinaryIO]:
     """Open *path* for reading bytes; ``-`` is *stdin*, if given, which is left open.
 
-    ``.gz .xz .bz2 .zst`` are unpacked. Raises NotFoundError if it cannot be opened.
+    *path* may be a URL. ``.gz .xz .bz2 .zst`` are unpacked. Raises NotFoundError if it cannot be
+    opened.
     """
     if str(path) == "-" and stdin is not None:
         yield stdin
@@ -159,9 +162,40 @@ def open_input(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[Bina
 def _unpacked(path: str) -> BinaryIO:
     form = COMPRESSIONS.get(Path(path).suffix.lower())
     if form is None:
-        return open(path, "rb")
+        return open_bytes(path)
+    source = open_remote(path) if is_remote(path) else path
     bounded = {"xz": open_xz, "zst": open_zst}.get(form)
-    return bounded(path) if bounded else _xopen(path, "rb", form)
+    return bounded(source) if bounded else _xopen(source, "rb", form)
+
+
+def open_bytes(path: str) -> BinaryIO:
+    """Open a file here or elsewhere for reading its bytes as they are. Raises OSError."""
+    return open_remote(path) if is_remote(path) else open(path, "rb")
+
+
+TABLES = {".parquet", ".arrow"}
+"""Suffixes of the names of tables, which are read as rows with a header."""
+
+
+def is_table(path: str | Path) -> bool:
+    """Return whether a file is a table by its name."""
+    return Path(path).suffix.lower() in TABLES
+
+
+@contextmanager
+def open_rows(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[BinaryIO]:
+    """Open *path* for reading rows, as ``open_input`` does; a table as a TSV with a header.
+
+    Raises InputError for a table that cannot be rows, DeviceError if pyarrow is missing.
+    """
+    if not is_table(path):
+        with open_input(path, stdin) as stream:
+            yield stream
+        return
+    from bitextfilter.io.arrow_file import open_as_rows
+
+    with open_as_rows(str(path)) as stream:
+        yield stream
 
 
 LINE_BYTES = 1 << 26
@@ -249,11 +283,11 @@ class _Sink(io.BufferedIOBase):
 
 
 @contextmanager
-def _file_sink(path: Path, name: str) -> Iterator[BinaryIO]:
-    """Open *path*, compressed as *name* says."""
+def _file_sink(place: Path | Upload, name: str) -> Iterator[BinaryIO]:
+    """Open *place*, compressed as *name* says."""
     form = COMPRESSIONS.get(Path(name).suffix.lower())
     with naming_output(name):
-        raw = open(path, "wb")
+        raw = cast(BinaryIO, place) if isinstance(place, Upload) else open(place, "wb")
     stream = _xopen(raw, "wb", form) if form else raw
     try:
         yield cast(BinaryIO, _Sink(stream, name))
@@ -270,8 +304,8 @@ def _file_sink(path: Path, name: str) -> Iterator[BinaryIO]:
 def open_output(path: str | Path, stdout: BinaryIO | None = None) -> Iterator[BinaryIO]:
     """Open *path* for writing bytes, whole or not at all; ``-`` is *stdout*, if given.
 
-    Compressed by name. Devices and named pipes are written directly; a link is followed.
-    Raises OutputError, naming the file, if it cannot be written.
+    *path* may be a URL. Compressed by name. Devices and named pipes are written directly; a link is
+    followed. Raises OutputError, naming the file, if it cannot be written.
     """
     with open_outputs([path], stdout) as (stream,):
         yield stream
@@ -283,10 +317,16 @@ def open_outputs(
 ) -> Iterator[list[BinaryIO]]:
     """Open files as ``open_output`` does; no draft is renamed before all are complete."""
     with ExitStack() as drafts, ExitStack() as sinks:
-        streams, renames = [], []
+        streams, renames, uploads = [], [], []
         for path in paths:
             if stdout is not None and str(path) == "-":
                 streams.append(_stdout_sink(stdout))
+                continue
+            if is_remote(path):
+                with naming_output(path):
+                    upload = drafts.enter_context(uploading(path))
+                uploads.append((str(path), upload))
+                streams.append(_file_sink(upload, str(path)))
                 continue
             target = place = Path(os.path.realpath(path))
             with naming_output(path):
@@ -299,9 +339,39 @@ def open_outputs(
         for name, place, _ in renames:
             with naming_output(name):
                 sync(place)
+        for name, upload in uploads:
+            with naming_output(name):
+                upload.publish()
         for name, place, target in renames:
             with naming_output(name):
                 rename(place, target)
+
+
+@contextmanager
+def open_folder(
+    path: str | Path, names: Sequence[str], caches: str = ""
+) -> Iterator[list[BinaryIO]]:
+    """Open the files *names* of a new folder at *path*, whole or not at all.
+
+    An older folder of such files, and perhaps of *caches* (a pattern of names), is replaced.
+    Raises OutputError if anything else is there.
+    """
+    check_is_here(path)
+    target = Path(path)
+    with naming_output(path):
+        if target.exists() and not (target.is_dir() and _has_only(target, [*names, caches])):
+            raise OutputError(f"{path}: exists, with other files in it; name another")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with draft(target, folder=True) as new:
+            with ExitStack() as sinks:
+                yield [
+                    sinks.enter_context(_file_sink(new / name, f"{path}/{name}")) for name in names
+                ]
+            put(new, target)
+
+
+def _has_only(folder: Path, names: Sequence[str]) -> bool:
+    return all(any(fnmatch(path.name, name) for name in names) for path in folder.iterdir())
 
 
 @contextmanager
@@ -317,8 +387,15 @@ def write_whole(path: str | Path, data: bytes) -> None:
         stream.write(data)
 
 
+def check_is_here(path: str | Path) -> None:
+    """Raise OutputError for the URL of a folder."""
+    if is_remote(path):
+        raise OutputError(f"{path}: a folder can only be written here, not at a URL")
+
+
 def make_folder(path: str | Path) -> Path:
     """Make a folder, and those above it, unless it is there. Raises OutputError."""
+    check_is_here(path)
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:

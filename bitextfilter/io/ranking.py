@@ -316,6 +316,18 @@ class Ranked:
         """Return the score of the row of this rank from 0; NaN if it has none."""
         return 0.0 - float(self._keys[self._order[rank]])
 
+    def scores(self) -> Floats:
+        """Return the scores in input order ``(n,)``, NaN for none."""
+        return 0.0 - self._keys
+
+    def in_order(self, places: Floats) -> Ranked:
+        """Return rows that were to be read in input order, ranked by other numbers.
+
+        *places*: ``(n,)``, the lowest first; NaN for a row that comes last, as one without a score.
+        """
+        assert self._firsts is None, "runs on the disk have the order of the scores"
+        return Ranked(self._spill, places, self._sizes, None)
+
     def unscored(self) -> int:
         """Return the number of rows without a score."""
         return int(np.isnan(self._keys).sum())

@@ -19,6 +19,11 @@ from bitextfilter.io.files import BOM, lines_of, without_ending
 
 REMEDY = "--on-error reject --rejects FILE keeps going"
 
+UNFIT = b"\0unfit\0"
+"""Begins each column of a row made of a table whose texts have a tab or a line break."""
+
+UNFIT_REASON = "a tab or line break in a text"
+
 WINDOW_BYTES = 1 << 24
 """A window ends early once its lines hold 16 MiB."""
 
@@ -193,6 +198,7 @@ class RowParser:
         try:
             return Row(number, line, ending, self._texts(line))
         except _UnusableError as problem:
+            line = line.replace(UNFIT, b"")
             return BadRow(number, line, ending, str(problem), self._remedy, self._name)
 
     def refused(self, row: Row, reason: str, remedy: str) -> BadRow:
@@ -218,7 +224,9 @@ class RowParser:
 
     def _text(self, field: bytes, name: str) -> str:
         if b"\0" in field:
-            raise _UnusableError(f"NUL byte in the {name}")
+            unfit = field.startswith(UNFIT)
+            reason = UNFIT_REASON if unfit else f"NUL byte in the {name}"
+            raise _UnusableError(reason)
         try:
             text = field.decode("utf-8")
         except UnicodeDecodeError as error:

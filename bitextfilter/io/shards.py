@@ -19,8 +19,10 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import (
     BOM,
     COMPRESSIONS,
+    is_table,
     lines_of,
     open_input,
+    open_rows,
     stream_name,
     without_ending,
     write_whole,
@@ -72,7 +74,7 @@ def _check_inputs(paths: Sequence[str]) -> None:
     """Raise NotFoundError at once if a file cannot be opened."""
     for path in paths:
         if path != "-" and not Path(path).is_fifo():
-            with open_input(path):
+            with open_rows(path):
                 pass
 
 
@@ -97,7 +99,7 @@ class JoinedFiles:
         count, before = 0, b""
         for index, path in enumerate(self._paths):
             last = index == len(self._paths) - 1
-            with open_input(path) as stream:
+            with open_rows(path) as stream:
                 head, rows = self._heads.take(lines_of(stream, path), path)
                 if index == 0:
                     before = head.bom
@@ -183,7 +185,8 @@ class Shard:
 
 def _is_plain(path: str) -> bool:
     """Return whether *path* is a file that can be read from any offset."""
-    return path != "-" and Path(path).is_file() and Path(path).suffix.lower() not in COMPRESSIONS
+    made = is_table(path) or Path(path).suffix.lower() in COMPRESSIONS
+    return path != "-" and Path(path).is_file() and not made
 
 
 def cut(
@@ -203,7 +206,7 @@ def cut(
     heads, index, number = _Heads(header), 0, 1 + header
     for place, path in enumerate(paths, 1):
         name, followed = stream_name(path), place < len(paths)
-        with open_input(path, stdin if path == "-" else None) as stream:
+        with open_rows(path, stdin if path == "-" else None) as stream:
             head, body = heads.take(lines_of(stream, name), name)
             plain, start, line = _is_plain(path), head.size, 1 + header
             if index:

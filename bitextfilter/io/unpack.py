@@ -20,27 +20,28 @@ WINDOW = 1 << 27
 _CHUNK, _OVERHEAD = 1 << 16, 1 << 20
 
 
-def open_xz(path: str) -> BinaryIO:
-    """Open a file that xz packed, for reading bytes. Raises OSError if it cannot be opened.
+def open_xz(source: str | BinaryIO) -> BinaryIO:
+    """Open a file that xz packed, by its path or its bytes, for reading bytes.
 
-    Reading raises ``lzma.LZMAError`` for a damaged file or too large a window, and EOFError for a
-    truncated one.
+    Raises OSError if it cannot be opened. Reading raises ``lzma.LZMAError`` for a damaged file or
+    too large a window, and EOFError for a truncated one.
     """
-    return cast(BinaryIO, io.BufferedReader(_Xz(open(path, "rb")), _CHUNK))
+    packed = open(source, "rb") if isinstance(source, str) else source
+    return cast(BinaryIO, io.BufferedReader(_Xz(packed), _CHUNK))
 
 
-def open_zst(path: str) -> BinaryIO:
-    """Open a file that zstd packed, for reading bytes. Raises OSError if it cannot be opened.
+def open_zst(source: str | BinaryIO) -> BinaryIO:
+    """Open a file that zstd packed, by its path or its bytes, for reading bytes.
 
-    Reading raises ``ZstdError`` for a damaged file or too large a window, and EOFError for a
-    truncated one.
+    Raises OSError if it cannot be opened. Reading raises ``ZstdError`` for a damaged file or too
+    large a window, and EOFError for a truncated one.
     """
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
     options = {int(zstd.DecompressionParameter.window_log_max): WINDOW.bit_length() - 1}
-    return cast(BinaryIO, io.BufferedReader(zstd.ZstdFile(path, options=options), _CHUNK))
+    return cast(BinaryIO, io.BufferedReader(zstd.ZstdFile(source, options=options), _CHUNK))
 
 
 class _Xz(io.RawIOBase):

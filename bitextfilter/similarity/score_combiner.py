@@ -1,11 +1,15 @@
 """One score of several: a combiner of score columns, kept as JSON and applied by numpy alone.
 
-Two kinds, both of which give the probability that a row is good:
+Two kinds give the probability that a row is good:
 
 - ``logistic``: the sigmoid of a weighted sum of the scores, each less its mean and divided by its
   standard deviation; a missing score counts as the mean, and has a weight of its own.
 - ``monotone``: the sigmoid of a sum of small decision trees that never decrease (or increase) in
   a score. A missing score goes the way that each split says.
+
+A third, ``isolation-forest``, tells how usual a row is, from 0 to 1, by trees that split the rows
+at random: an unusual row is soon alone (Liu, Ting & Zhou 2008). A missing score counts as the
+median.
 
 ``bitext-train-combiner`` fits them; ``training/combiner.py`` says how.
 """
@@ -54,8 +58,11 @@ class LogisticPart:
     missing_weights: list[float]
     """What a missing score adds."""
 
-    def logits(self, scores: Floats) -> Floats:
-        """Return the logits of rows ``(n, m)``, NaN for a missing score: ``(n,)``."""
+    def combined(self, scores: Floats) -> Floats:
+        """Combine the scores of rows ``(n, m)``, NaN for a missing one, to 0 to 1: ``(n,)``."""
+        return sigmoid(self._logits(scores))
+
+    def _logits(self, scores: Floats) -> Floats:
         missing = np.isnan(scores)
         standard = (scores - np.array(self.means)) / np.array(self.deviations)
         terms = np.where(missing, self.missing_weights, standard * np.array(self.weights))
@@ -84,7 +91,7 @@ class Tree:
     missing_left: list[bool]
     """Whether a row without the score goes left."""
     values: list[float]
-    """What a leaf adds to the logit."""
+    """What a leaf adds."""
 
     def leaves(self, scores: Floats) -> Indices:
         """Return the leaf of each row ``(n,)``."""
@@ -123,12 +130,12 @@ class MonotonePart:
     intercept: float
     trees: list[Tree]
 
-    def logits(self, scores: Floats) -> Floats:
-        """See :meth:`LogisticPart.logits`."""
+    def combined(self, scores: Floats) -> Floats:
+        """See :meth:`LogisticPart.combined`."""
         total = np.full(len(scores), self.intercept)
         for tree in self.trees:
             total += np.array(tree.values)[tree.leaves(scores)]
-        return total
+        return sigmoid(total)
 
     def check(self, columns: int) -> None:
         """See :meth:`LogisticPart.check`."""
@@ -138,21 +145,71 @@ class MonotonePart:
 
 
 @dataclass(frozen=True)
+class ForestPart:
+    """An isolation forest.
+
+    The columns of its trees are those of the scores, then one for each that is 1 where the score is
+    missing. The value of a leaf is the number of splits that isolate a row there.
+    """
+
+    kind: ClassVar[str] = "isolation-forest"
+    usual: float
+    """The mean number of splits that isolate one of the rows that a tree was made of."""
+    medians: list[float]
+    """In place of missing scores."""
+    trees: list[Tree]
+
+    def combined(self, scores: Floats) -> Floats:
+        """See :meth:`LogisticPart.combined`. 1 - 2^(-splits / usual): higher is more usual."""
+        features = forest_features(scores, np.array(self.medians))
+        total = np.zeros(len(scores))
+        for tree in self.trees:
+            total += np.array(tree.values)[tree.leaves(features)]
+        return np.asarray(1 - 2 ** (-total / (len(self.trees) * self.usual)))
+
+    def check(self, columns: int) -> None:
+        """See :meth:`LogisticPart.check`."""
+        _check_numbers(self.medians, columns)
+        _check_numbers([self.usual], 1)
+        if self.usual <= 0 or not self.trees:
+            raise ValueError("a forest has no trees")
+        for tree in self.trees:
+            tree.check(2 * columns)
+            if min(tree.values) < 0:
+                raise ValueError("a leaf has fewer splits than none")
+
+
+def forest_features(scores: Floats, medians: Floats) -> Floats:
+    """Return the features of an isolation forest ``(n, 2 m)``, for *medians* ``(m,)``.
+
+    They are rounded to float32, as scikit-learn compares them.
+    """
+    missing = np.isnan(scores)
+    most = float(np.finfo(np.float32).max)
+    filled = np.clip(np.where(missing, medians, scores), -most, most).astype(np.float32)
+    return np.hstack([filled, missing]).astype(np.float64)
+
+
+Part = LogisticPart | MonotonePart | ForestPart
+"""What combines the scores."""
+
+
+@dataclass(frozen=True)
 class Combiner:
     """A combiner of scores."""
 
     columns: list[CombinedColumn]
-    part: LogisticPart | MonotonePart
+    part: Part
     facts: Mapping[str, Any] = field(default_factory=dict)
     """How it was trained."""
 
     def __call__(self, scores: Floats) -> Floats:
         """Combine the scores of rows, float64 ``(n, m)`` in the order of the columns.
 
-        Returns the probability that each is good, 0 to 1: ``(n,)``. It is NaN for a row without a
-        score that all rows of the training had.
+        Returns the probability that each is good, 0 to 1: ``(n,)``; of an isolation forest, how
+        usual it is. It is NaN for a row without a score that all rows of the training had.
         """
-        combined = sigmoid(self.part.logits(scores))
+        combined = self.part.combined(scores)
         combined[self.unknown(scores)] = np.nan
         return combined
 
@@ -196,12 +253,15 @@ def _combiner(found: dict[str, Any]) -> Combiner:
             raise ValueError(f"the column {column.name!r} is damaged")
     if not columns or len({column.name for column in columns}) < len(columns):
         raise ValueError("columns are missing, or stand twice")
-    part: LogisticPart | MonotonePart
+    part: Part
     if found["kind"] == LogisticPart.kind:
         names = ("intercept", "weights", "means", "deviations", "missing_weights")
         part = LogisticPart(**{name: found[name] for name in names})
     elif found["kind"] == MonotonePart.kind:
         part = MonotonePart(found["intercept"], [Tree(**tree) for tree in found["trees"]])
+    elif found["kind"] == ForestPart.kind:
+        trees = [Tree(**tree) for tree in found["trees"]]
+        part = ForestPart(found["usual"], found["medians"], trees)
     else:
         raise ValueError(f"its kind {found['kind']!r} is unknown")
     part.check(len(columns))

@@ -4,6 +4,7 @@
 ``monotone`` is gradient boosting of small trees on histograms (Ke et al. 2017), with constraints on
 the direction of each score. A grade between 0 and 1 counts as that part of a
 good row and the rest of a bad one.
+``isolation-forest`` needs no grades: it tells how usual a row is (Liu, Ting & Zhou 2008).
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from bitextfilter.settings import Settings, group_rows, setting
 from bitextfilter.similarity.score_combiner import (
     CombinedColumn,
     Combiner,
+    ForestPart,
     LogisticPart,
     MonotonePart,
+    Part,
     Tree,
-    sigmoid,
+    forest_features,
 )
 from bitextfilter.similarity.separation import roc_auc
 
-KINDS = ("logistic", "monotone")
+KINDS = ("logistic", "monotone", "isolation-forest")
 
 FOLDS = 5
 """Of cross-validation."""
@@ -44,12 +47,16 @@ class CombinerSettings(Settings):
     """Settings of the training."""
 
     kind: str = setting(
-        "logistic", "a weighted sum, or trees that rise or fall with each score", choices=KINDS
+        "logistic",
+        "a weighted sum, trees that rise or fall with each score, or how usual a row is",
+        choices=KINDS,
     )
     ridge: float = setting(
         1.0, "pull of the weights to 0, of standardised scores", within="> 0", needs="kind=logistic"
     )
-    trees: int = setting(100, "number of trees", within=">= 1, <= 10000", needs="kind=monotone")
+    trees: int = setting(
+        100, "number of trees", within=">= 1, <= 10000", needs="kind=monotone|isolation-forest"
+    )
     leaves: int = setting(4, "leaves of a tree", within=">= 2, <= 1000", needs="kind=monotone")
     rate: float = setting(
         0.05, "share of each tree that is added", within="> 0, <= 1", needs="kind=monotone"
@@ -57,6 +64,14 @@ class CombinerSettings(Settings):
     leaf_rows: int = setting(
         10, "rows that a leaf has at least", within=">= 1", needs="kind=monotone"
     )
+
+    tree_rows: int = setting(
+        256,
+        "rows drawn for a tree",
+        within=">= 2, <= 100000",
+        needs="kind=isolation-forest",
+    )
+    forest_seed: int = setting(1, "seed of the trees", within=">= 0", needs="kind=isolation-forest")
 
     @staticmethod
     def rows() -> list[tuple[str, str, str, str]]:
@@ -80,7 +95,8 @@ def train_combiner(
 
     Args:
         scores: ``(n, m)``, NaN for a missing one.
-        grades: 0 for bad to 1 for good, ``(n,)``.
+        grades: 0 for bad to 1 for good, ``(n,)``; an isolation forest has only the directions of
+            columns from them.
         columns: the names of the ``m`` columns, and their directions.
         settings: the kind, and its own settings.
 
@@ -88,7 +104,7 @@ def train_combiner(
         DeviceError: scikit-learn is not installed.
         SettingsError: no column agrees with its direction.
     """
-    fit = _logistic if settings.kind == "logistic" else _monotone
+    fit = {"logistic": _logistic, "monotone": _monotone}.get(settings.kind, _forest)
     return fit(scores, grades, columns, settings)
 
 
@@ -191,7 +207,7 @@ def _monotone(
     kind = _sklearn().ensemble.HistGradientBoostingClassifier
     model = kind(monotonic_cst=directions, **tree_settings(settings))
     model.fit(*_weighted(scores, grades))
-    trees = [_tree(predictor.nodes) for (predictor,) in model._predictors]
+    trees = [_boosted_tree(predictor.nodes) for (predictor,) in model._predictors]
     part = MonotonePart(float(np.ravel(model._baseline_prediction)[0]), trees)
     _check_equal(part, scores, model.predict_proba(scores)[:, 1])
     return _combiner(part, directions, scores, columns)
@@ -210,7 +226,47 @@ def tree_settings(settings: CombinerSettings) -> dict[str, Any]:
     }
 
 
-def _tree(nodes: Any) -> Tree:
+def _forest(
+    scores: Floats, grades: Floats, columns: DirectedColumns, settings: CombinerSettings
+) -> Combiner:
+    directions = [column_direction(column, grades) for column in scores.T]
+    medians = np.nan_to_num(np.nanmedian(scores, axis=0))
+    features = forest_features(scores, medians)
+    kind = _sklearn().ensemble.IsolationForest
+    rows = min(settings.tree_rows, len(scores))
+    model = kind(n_estimators=settings.trees, max_samples=rows, random_state=settings.forest_seed)
+    model.fit(features)
+    trees = [_isolation_tree(each.tree_) for each in model.estimators_]
+    part = ForestPart(float(_splits(np.array([rows]))[0]), medians.tolist(), trees)
+    _check_equal(part, scores, 1 + model.score_samples(features))
+    return _combiner(part, directions, scores, columns)
+
+
+def _isolation_tree(tree: Any) -> Tree:
+    """Return a tree of scikit-learn's; a leaf has its depth, and the splits of its rows."""
+    left, right = tree.children_left, tree.children_right
+    depths = np.zeros(len(left))
+    for node in np.flatnonzero(left >= 0):  # parents come before their children
+        depths[[left[node], right[node]]] = depths[node] + 1
+    leaf = left < 0
+    return Tree(
+        columns=np.where(leaf, -1, tree.feature).tolist(),
+        thresholds=np.where(leaf, 0.0, tree.threshold).tolist(),
+        left=np.where(leaf, 0, left).tolist(),
+        right=np.where(leaf, 0, right).tolist(),
+        missing_left=[False] * len(leaf),
+        values=np.where(leaf, depths + _splits(tree.n_node_samples), 0.0).tolist(),
+    )
+
+
+def _splits(rows: Indices) -> Floats:
+    """Return the mean number of random splits that isolate one of so many rows (eq. 1 there)."""
+    many = np.maximum(rows, 3).astype(np.float64)
+    mean = 2 * (np.log(many - 1) + np.euler_gamma) - 2 * (many - 1) / many
+    return np.asarray(np.select([rows < 2, rows == 2], [0.0, 1.0], mean))
+
+
+def _boosted_tree(nodes: Any) -> Tree:
     """Return a tree of scikit-learn's nodes."""
     leaf = nodes["is_leaf"].astype(bool)
     return Tree(
@@ -223,14 +279,14 @@ def _tree(nodes: Any) -> Tree:
     )
 
 
-def _check_equal(part: LogisticPart | MonotonePart, scores: Floats, expected: Floats) -> None:
+def _check_equal(part: Part, scores: Floats, expected: Floats) -> None:
     """Raise AssertionError where our arithmetic is not scikit-learn's: its trees are private."""
-    gap = np.abs(sigmoid(part.logits(scores)) - expected).max()
-    assert gap <= _TOLERANCE, f"scikit-learn's probabilities differ by {gap}"
+    gap = np.abs(part.combined(scores) - expected).max()
+    assert gap <= _TOLERANCE, f"scikit-learn's results differ by {gap}"
 
 
 def _combiner(
-    part: LogisticPart | MonotonePart,
+    part: Part,
     directions: Sequence[int],
     scores: Floats,
     columns: DirectedColumns,

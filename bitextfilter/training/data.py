@@ -21,7 +21,7 @@ from torch import Tensor
 from bitextfilter.arrays import Ids, Indices
 from bitextfilter.encoders.base import Inputs, Padded
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import open_input, read_lines
+from bitextfilter.io.files import is_table, open_rows, read_lines
 from bitextfilter.io.rows import Columns, RowReader, is_blank, strict
 from bitextfilter.text.parses import template_of
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
@@ -240,7 +240,7 @@ class PairFile:
 
     source: str
     target: str | None = None
-    """None: ``source`` is a TSV."""
+    """None: ``source`` is a TSV or a table."""
     weight: float = 1.0
     columns: Columns = field(default_factory=Columns)
 
@@ -254,8 +254,10 @@ class PairFile:
         if self.target is not None:
             yield from _two_files(self.source, self.target)
             return
-        with open_input(self.source) as stream:
-            for row in strict(RowReader(stream, self.source, self.columns, remedy="mend the row")):
+        header = is_table(self.source)
+        with open_rows(self.source) as stream:
+            reader = RowReader(stream, self.source, self.columns, header, "mend the row")
+            for row in strict(reader):
                 try:
                     templates = [template_of(text) for text in row.texts[2:]]
                 except InputError as error:

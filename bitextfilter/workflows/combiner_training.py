@@ -14,7 +14,12 @@ from bitextfilter.errors import InputError
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, interval
 from bitextfilter.io.rows import number_of
-from bitextfilter.similarity.score_combiner import CombinedColumn, Combiner
+from bitextfilter.similarity.score_combiner import (
+    CombinedColumn,
+    Combiner,
+    LogisticPart,
+    MonotonePart,
+)
 from bitextfilter.training.combiner import (
     FOLDS,
     CombinerSettings,
@@ -73,15 +78,23 @@ class GradedScores:
     scores: Floats
     """``(n, m)``, NaN for a missing one."""
     grades: Floats
-    """0 for bad to 1 for good, ``(n,)``."""
+    """0 for bad to 1 for good, ``(n,)``; all NaN without labels."""
+
+    @property
+    def labelled(self) -> bool:
+        """Whether there are labels."""
+        return not np.isnan(self.grades).all()
 
     def check(self, names: Sequence[int | str], file: str) -> None:
         """Raise InputError, naming the *file*, for too few rows or scores to learn from."""
         good = self.grades >= 0.5
-        for kind, count in (("good", good.sum()), ("bad", (~good).sum())):
+        counts = {"good ": good.sum(), "bad ": (~good).sum()}
+        remedy = "label more rows; --clean-label and --scale say which are good"
+        if not self.labelled:
+            counts, remedy = {"": len(good)}, ""
+        for kind, count in counts.items():
             if count < FEWEST:
-                message = f"{count} {kind} rows, expected at least {FEWEST}"
-                remedy = "label more rows; --clean-label and --scale say which are good"
+                message = f"{count} {kind}rows, expected at least {FEWEST}"
                 raise InputError(message, file=file, remedy=remedy)
         for name, known in zip(names, (~np.isnan(self.scores)).sum(axis=0), strict=True):
             if not known:
@@ -102,23 +115,26 @@ class TrainedCombiner:
         """Train it; raises as ``train_combiner`` does."""
         self._rows, self._bootstrap = rows, bootstrap
         material = (rows.scores, rows.grades, columns, settings)
-        self._combined = cross_validated(*material, bootstrap.seed)
         self._settings = settings
         self._whole = train_combiner(*material)
+        self._combined = self._whole(rows.scores)
+        if rows.labelled:
+            self._combined = cross_validated(*material, bootstrap.seed)
+        self._likely = isinstance(self._whole.part, LogisticPart | MonotonePart)
+        """Whether the combined score is a probability."""
 
     @cached_property
     def combiner(self) -> Combiner:
         """The combiner, trained on all rows."""
-        auc, loss = self._auc(self._combined), self._log_loss()
-        facts = {
+        facts: dict[str, object] = {
             "rows": len(self._rows.grades),
-            "good": int((self._rows.grades >= 0.5).sum()),
             "settings": vars(self._settings),
-            "folds": FOLDS,
-            "auc": list(auc),
-            "log_loss": list(loss),
-            **self._bootstrap.facts,
         }
+        if auc := self._auc(self._combined):
+            facts |= {"good": int((self._rows.grades >= 0.5).sum()), "folds": FOLDS}
+            facts |= {"auc": list(auc), **self._bootstrap.facts}
+        if loss := self._log_loss():
+            facts["log_loss"] = list(loss)
         return replace(self._whole, facts=facts)
 
     def result(self) -> Result:
@@ -126,7 +142,8 @@ class TrainedCombiner:
         records = []
         for place, column in enumerate(self._whole.columns):
             values = self._rows.scores[:, place] * (column.direction or 1)
-            records.append({**self._record(values, str(column.name)), **_facts(column)})
+            cells = _facts(column) if self._rows.labelled else {**_facts(column), "direction": "-"}
+            records.append({**self._record(values, str(column.name)), **cells})
         whole = self._record(self._combined, COMBINED)
         records.append({**whole, "log_loss": self._log_loss(), "direction": "-", "missing": "-"})
         columns = {"score": "", "direction": "", "missing": "", "rows": ""}
@@ -138,8 +155,13 @@ class TrainedCombiner:
         rows = int((~np.isnan(scores)).sum())
         return {"score": name, "rows": rows, "auc": self._auc(scores), "log_loss": None}
 
-    def _auc(self, scores: Floats) -> Estimate:
-        """Return the AUC of the rows with a score; a row of grade .5 or more is good."""
+    def _auc(self, scores: Floats) -> Estimate | None:
+        """Return the AUC of the rows with a score; a row of grade .5 or more is good.
+
+        None without labels.
+        """
+        if not self._rows.labelled:
+            return None
         known = ~np.isnan(scores)
         labels = (self._rows.grades[known] < 0.5).astype(np.int64)
         if len(set(labels.tolist())) < 2:
@@ -147,8 +169,13 @@ class TrainedCombiner:
         figures = measure_filtering(Labelled(scores[known], labels, ["bad"]), None, self._bootstrap)
         return next(one.estimate for one in figures if one.measure == "auc")
 
-    def _log_loss(self) -> Estimate:
-        """Return the mean of -(g ln p + (1 - g) ln(1 - p)) over the rows with a combined score."""
+    def _log_loss(self) -> Estimate | None:
+        """Return the mean of -(g ln p + (1 - g) ln(1 - p)) over the rows with a combined score.
+
+        None where it is no probability.
+        """
+        if not self._likely:
+            return None
         known = ~np.isnan(self._combined)
         grades = self._rows.grades[known]
         likely = np.clip(self._combined[known], _LEAST, 1 - _LEAST)

@@ -183,12 +183,34 @@ def test_a_column_without_scores(tmp_path: Path) -> None:
         (["--labels", "5", "--column", "3", "--lower", "3"], "column 3 stands twice"),
         (["--labels", "5", "--column", "5"], "column 5 stands twice"),
         (["--labels", "5", "--column", "3", "--scale", "1,0"], "two numbers that rise"),
-        (["--column", "3"], "Missing option '--labels'"),
+        (["--column", "3"], "--labels COLUMN is needed, but for --kind isolation-forest"),
+        (["--lower", "3", "--kind", "isolation-forest"], "isolation-forest knows no direction"),
+        (["--labels", "5", "--set", "kind=isolation-forest"], "name the scores by --column"),
     ],
 )
 def test_usage(tmp_path: Path, words: list[str], message: str) -> None:
     done = CliRunner().invoke(train_combiner.main, [*words, "-o", str(tmp_path / "c.json")])
     assert done.exit_code == 2 and message in done.stderr
+
+
+FOREST = ("--kind", "isolation-forest", "--column", "mlp", "--column", "distance", "--header")
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_isolation_forest(tmp_path: Path, labels: bool) -> None:
+    file, data = tmp_path / "c.json", text(rows())
+    words = [*FOREST, "--set", "trees=10", *(["--labels", "label"] if labels else [])]
+    done = train(*words, "-o", file, "--bootstrap", "20", data=data)
+    assert done.exit_code == 0, done.stderr
+    *columns, last = (line.split("\t") for line in done.stdout.splitlines()[1:])
+    assert [line[1] for line in columns] == (["higher", "lower"] if labels else ["-", "-"])
+    assert (last[4] != "-") == labels and last[7] == "-"
+    scored = apply(file, "--header", data=data).stdout.splitlines()[1:]
+    values = [float(line.split("\t")[-1]) for line in scored]
+    assert len(values) == 200 and 0 < min(values) < max(values) < 0.8
+    if not labels:
+        few = train(*words, "-o", tmp_path / "d.json", data=text(rows(9)))
+        assert few.exit_code == 65 and "stdin: 9 rows, expected at least 10" in few.stderr
 
 
 def test_without_scikit_learn(

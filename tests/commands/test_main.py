@@ -55,8 +55,8 @@ def completed(*words: str, kind: str = "plain") -> list[str]:
 
 
 def test_the_names_of_commands_are_completed() -> None:
-    assert completed("bitext", "s") == ["score", "segment", "split"]
-    assert completed("bitext", "help", "s") == ["score", "segment", "split"]
+    assert completed("bitext", "s") == ["sample", "score", "segment", "split"]
+    assert completed("bitext", "help", "s") == ["sample", "score", "segment", "split"]
     assert {"help", "completion", "rank"} < set(completed("bitext", ""))
     assert completed("bitext", "--man") == ["--manual", "--manifest"]
 

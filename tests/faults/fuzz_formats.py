@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 from bench import (
     Bench,
@@ -26,7 +28,9 @@ def convert(bench: Bench) -> None:
     rows, chooser = table(bench), bench.chooser
     if rows.places[0] % 4 == rows.places[1] % 4:
         return
-    form = chooser.choice(("moses", "tmx", "jsonl"))
+    form = chooser.choice(("moses", "tmx", "jsonl", "parquet"))
+    if form == "parquet" and rows.header:
+        return  # whose names may exclude each other
     middle = [str(bench.folder / f"middle{n}") for n in range(1 + (form == "moses"))]
     languages = ["--languages", "en,de"] if form == "tmx" else []
     there = middle if form == "moses" else ["-o", *middle]
@@ -62,7 +66,7 @@ def convert(bench: Bench) -> None:
 def misread(bench: Bench) -> None:
     """Damaged files of other formats: pairs, or rejects, or one clear line."""
     chooser = bench.chooser
-    form = chooser.choice(("tmx", "jsonl", "moses"))
+    form = chooser.choice(("tmx", "jsonl", "moses", "csv", "parquet"))
     pairs = b"".join(f"{s}\t{t}\n".encode() for s, t in REAL[:30])
     middle = [str(bench.folder / f"middle{n}") for n in range(1 + (form == "moses"))]
     there = middle if form == "moses" else ["-o", *middle]
@@ -77,11 +81,68 @@ def misread(bench: Bench) -> None:
         Path(path).write_bytes(b"\n".join(lines))
     reject = ["--on-error", "reject", "--rejects", str(bench.folder / "rejects")]
     back = middle if form == "moses" else ["-i", *middle]
-    to = chooser.choice([name for name in ("tsv", "tmx", "jsonl") if name != form])
+    to = chooser.choice([name for name in ("tsv", "tmx", "jsonl", "csv") if name != form])
     extra = ["--languages", "en,de"] if "tmx" in (to, form) else []
-    keep = ["--keep", "1,x"] if form != "moses" and bench.chance(0.3) else []
+    keep = ["--keep", "1,x"] if form in ("tmx", "jsonl") and bench.chance(0.3) else []
     done = bench.run("bitext-convert", "--from", form, "--to", to, *extra, *keep, *reject, *back)
     assert done.code in (0, 65), done
+    if form == "parquet":
+        named = Path(middle[0]).rename(f"{middle[0]}.parquet")
+        words = ["--rule", "length", *reject[:2], "-i", str(named), "--threads", "1"]
+        assert bench.run("bitext-filter", *words).code in (0, 65)
+    bench.counts["rows"] += 30
+
+
+def _catalogue() -> str:
+    def quoted(text: str) -> str:
+        return json.dumps(text, ensure_ascii=False)
+
+    head = 'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n'
+    return head + "".join(
+        f"#: {n}.c\nmsgid {quoted(s)}\nmsgstr {quoted(t)}\n\n" for n, (s, t) in enumerate(REAL[:30])
+    )
+
+
+def _xliff() -> str:
+    units = "".join(
+        f'<trans-unit id="{n}"><source>{escape(s)} <g id="1">x</g><ph id="2">y</ph></source>\n'
+        f"<target>{escape(t)}</target></trans-unit>\n"
+        for n, (s, t) in enumerate(REAL[:30])
+    )
+    file = f'<file source-language="en" target-language="de"><body>{units}</body></file>'
+    return f'<?xml version="1.0"?>\n<xliff version="1.2">{file}</xliff>'
+
+
+def _subtitles() -> str:
+    times = [f"00:00:{n:02},000 --> 00:00:{n:02},900" for n in range(30)]
+    return "".join(
+        f"{n}\n{time}\n{text}\n\n"
+        for n, (time, (text, _)) in enumerate(zip(times, REAL, strict=False))
+    )
+
+
+WRITTEN = {"po": _catalogue, "xliff": _xliff, "srt": _subtitles}
+
+
+def foreign(bench: Bench) -> None:
+    """Damaged files of formats that are only read: pairs, or rejects, or one clear line."""
+    chooser = bench.chooser
+    form = chooser.choice(sorted(WRITTEN))
+    paths = []
+    for _ in range(1 + (form == "srt")):
+        lines = WRITTEN[form]().encode().split(b"\n")
+        for _ in range(chooser.choice((0, 1, 1, 5))):
+            n = chooser.randrange(len(lines))
+            lines[n] = chooser.choice((mutated(chooser, lines[n], 200), chooser.choice(lines), b""))
+        paths.append(bench.file(b"\n".join(lines)))
+    to = chooser.choice(("tsv", "jsonl", "csv", "parquet"))
+    there = ["-o", str(bench.folder / "there.parquet")] if to == "parquet" else []
+    reject = ["--on-error", "reject", "--rejects", str(bench.folder / "rejects")]
+    done = bench.run("bitext-convert", "--from", form, "--to", to, *reject, *there, *paths)
+    assert done.code in (0, 65), done
+    if done.code == 0 and to == "tsv":
+        out = done.out.count(b"\n")
+        assert out + len(rejects(str(bench.folder / "rejects"))) > 0, done
     bench.counts["rows"] += 30
 
 

@@ -39,6 +39,7 @@ def combiner(bench: Bench) -> None:
     file = str(bench.folder / "combiner.json")
     data = bench.hostile.lines(bench.some(), bench.hostile.pair)
     words = ["--labels", "5", "--column", "3", "--column", "4", "--bootstrap", "2"]
+    words += ["--kind", bench.chooser.choice(("logistic", "monotone", "isolation-forest"))]
     made = bench.run("bitext-train-combiner", *words, "-o", file, bench.file(SCORED))
     assert made.code == 0, made
     if bench.chance(0.5):

@@ -7,6 +7,7 @@ import re
 from math import isnan
 from pathlib import Path
 
+import numpy as np
 from bench import (
     Bench,
     Table,
@@ -25,6 +26,9 @@ from bench import (
     table,
     texts,
 )
+
+ODD = (0.2, 0.3, 0.3, 0.1, 0.05, 0.05)
+"""How often each number is in given vectors."""
 
 FILTERS = Path(__file__).parents[1] / "filters"
 
@@ -259,6 +263,33 @@ def rank(bench: Bench) -> None:
     scores = [number(line.split(b"\t")[2]) for line in lines]
     order = sorted(range(len(lines)), key=lambda i: (isnan(scores[i]), -scores[i]))
     assert [cut(line)[0] for line in found] == [cut(lines[i])[0] for i in order], done.words
+
+
+def sample(bench: Bench) -> None:
+    """Some rows in their order; with given vectors, finite or not, as well."""
+    rows, chooser = table(bench), bench.chooser
+    how = chooser.choice(("--top-lines 9", "--top-words 60", "--drop-similar 0.8", "--clusters 3"))
+    words = [*rows.words, "--column", "3", *how.split(), "--top-fraction", "0.5"]
+    folder = bench.folder
+    if bench.chance(0.5):
+        draw = np.random.default_rng(chooser.randrange(99))
+        vectors = draw.choice([0, 1, -2.5, 1e38, 1e-38, np.nan], (len(rows.lines), 3), p=ODD)
+        np.save(folder / "some.npy", vectors.astype(np.float32))
+        for side in ("source", "target"):
+            words += [f"--{side}-vectors", str(folder / "some.npy")]
+    else:
+        words += ["--model", str(models() / "toy")]
+    reject = ["--on-error", "reject", "--rejects", str(folder / "rejects")]
+    file = bench.file(rows.data)
+    done = bench.run("bitext-sample", *words, *reject, "-i", file)
+    assert done.code == 0, done
+    bench.counts["rows"] += len(rows.lines)
+    out = {n for n, _, _ in rejects(done_rejects(done))}
+    kept = [line for n, line in enumerate(rows.lines, rows.first) if n not in out]
+    found = done.out.removeprefix(rows.bom + rows.header)
+    assert found == b"".join(kept), difference(found, b"".join(kept))
+    plain = [*words, "--on-error", "reject"]
+    steady(bench, "bitext-sample", plain, file, done.out, ["--threads", "2"], ["--batch-size", "7"])
 
 
 def noise(bench: Bench) -> None:

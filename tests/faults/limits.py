@@ -61,6 +61,8 @@ COMMANDS = {
     "noise": "bitext-noise --seed 1 --rate shuffled=0.5 -i {rows} -o {out}",
     "jsonl": "bitext-convert --to jsonl -i {rows} -o {out}",
     "tmx": "bitext-convert --to tmx --languages aa,bb -i {rows} -o {out}",
+    "parquet": "bitext-convert --to parquet -i {rows} -o {out}",
+    "csv": "bitext-convert --to csv -i {rows} -o {out}",
     "moses": "bitext-convert --to moses -i {rows} {out} {rejects}",
     "report": "bitext-report --title scores -i {rows} -o {out}",
     "arpa": "bitext-train-language-model -i {rows} -o {out}",
@@ -97,7 +99,7 @@ COMMANDS = {
 }
 """A command line of each kind of work, by name."""
 
-LIGHT = ("fix", "rank", "dedup", "noise", "jsonl", "tmx", "moses", "arpa")
+LIGHT = ("fix", "rank", "dedup", "noise", "jsonl", "tmx", "parquet", "csv", "moses", "arpa")
 """Those that start at once."""
 
 

@@ -101,6 +101,8 @@ LINES = {
     "fix by processes": "bitext-fix --threads 2 --batch-size 60 -i @/rows.tsv -o out.tsv",
     "rank": "bitext-rank -i @/scored.tsv -o out.tsv --top-words 600 --rejects out.rejects",
     "rank in order": "bitext-rank -i @/scored.tsv --order input --top-lines 50 -o out.tsv.gz",
+    "sample": f"bitext-sample {MODEL} -i @/scored.tsv -o out.tsv --column 3 --top-words 300"
+    " --drop-similar 0.95 --rejects out.rejects",
     "dedup": "bitext-dedup @/scored.tsv -o out.tsv --match normalised --memory 1M"
     " --keep best --column 3 --groups out.groups --rejects out.rejects",
     "dedup near": "bitext-dedup @/rows.tsv @/rows.tsv.gz -o out.tsv --match near --by source"
@@ -121,6 +123,9 @@ LINES = {
     "yields": "bitext-judge report @/sample.tsv @/labels.tsv --disagreements out.apart -o out.tsv",
     "convert": "bitext-convert --to moses -i @/rows.tsv out.aa out.bb.gz",
     "convert to tmx": "bitext-convert --to tmx --languages aa,bb -i @/rows.tsv -o out.tmx",
+    "convert to parquet": "bitext-convert --to parquet --numbers 3 -i @/scored.tsv -o out.parquet",
+    "convert to datasets": "bitext-convert --to datasets -i @/rows.tsv out.data",
+    "rank a table": "bitext-rank -i @/scored.parquet --column 3 -o out.tsv",
     "noise": "bitext-noise --rate shuffled=0.2 -i @/rows.tsv -o out.tsv",
     "embed": f"bitext-embed {MODEL} --language aa @/text.aa -o out.npy",
     "embed resumed": f"bitext-embed {MODEL} --language aa @/text.aa -o out.npy --resume kept"
@@ -133,6 +138,8 @@ LINES = {
     "score given vectors": f"bitext-score {GIVEN} -i @/rows.tsv -o out.tsv --resume kept"
     " --shard-rows 50",
     "align documents": f"bitext-align-documents {MODEL} {TEXTS} -o out.tsv",
+    "pair documents": f"bitext-pair-documents {MODEL} @/documents.aa @/documents.bb --resume kept"
+    " -o out.tsv",
     "align words": "bitext-align-words -i @/bad.tsv -o out.tsv --save out.lexicon.gz --unaligned"
     f" {REJECTS}",
     "segment": "bitext-segment learn --kind bpe --merges 30 @/text.aa -o out.bpe",
@@ -227,6 +234,9 @@ def inputs() -> Path:
     rows = (folder / "rows.tsv").read_text().splitlines(keepends=True)
     scored = [f"{row[:-1]}\t{index * 37 % 50 / 50}\n" for index, row in enumerate(rows)]
     (folder / "scored.tsv").write_text("".join(scored + scored[:40]))
+    words = ["--to", "parquet", "-i", folder / "scored.tsv", "-o", folder / "scored.parquet"]
+    done = CliRunner().invoke(command("bitext-convert"), [*map(str, words)])
+    assert done.exit_code == 0, done.output
     judged = [f"{index % 3 % 2}\t{row}" for index, row in enumerate(scored[:60])]
     (folder / "judged.tsv").write_text("".join(judged))
     (folder / "bad.tsv").write_text("".join([*rows[:40], "alone\n", *rows[40:90], "\tb1\n"]))
@@ -240,6 +250,7 @@ def inputs() -> Path:
         vectors = "".join(f"{side}{n} {n % 7} {n % 5} 1\n" for n in range(50))
         (folder / f"{2 * side}.vec").write_text(f"50 3\n{vectors}")
         np.save(folder / f"text.{2 * side}.npy", np.random.default_rng(1).random((150, 8)))
+    _make_documents(folder)
     _make_sample(folder)
     (folder / "encoder.json").write_text(json.dumps(TINY))
     (folder / "autoencoder.json").write_text(json.dumps(TINY_AUTOENCODER))
@@ -247,6 +258,15 @@ def inputs() -> Path:
     (folder / "grid.toml").write_text(GRID)
     _make_models(folder)
     return folder
+
+
+def _make_documents(folder: Path) -> None:
+    """JSON lines of documents, ten lines of a text each."""
+    for side in ("aa", "bb"):
+        lines = (folder / f"text.{side}").read_text().splitlines()
+        parts = [lines[first : first + 10] for first in range(0, len(lines), 10)]
+        rows = [json.dumps({"id": str(n), "sentences": part}) for n, part in enumerate(parts)]
+        (folder / f"documents.{side}").write_text("".join(f"{row}\n" for row in rows))
 
 
 def _make_sample(folder: Path) -> None:

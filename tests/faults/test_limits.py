@@ -27,7 +27,7 @@ from console import BIN, command
 
 from bitextfilter.commands.frame import exits
 from bitextfilter.commands.frame.exits import Guard, open_closed_streams
-from bitextfilter.corpus.formats import JsonReader
+from bitextfilter.corpus.formats.jsonl import JsonReader
 from bitextfilter.errors import InputError, ModelError, printable
 from bitextfilter.io import files, unpack
 from bitextfilter.io.files import naming_input
@@ -156,13 +156,13 @@ HEAD = '<tmx version="1.4"><header/><body>'
     ],
 )
 def test_tmx_is_bounded(body: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bitextfilter.corpus.tmx.LINE_BYTES", 1 << 16)
+    monkeypatch.setattr("bitextfilter.corpus.formats.xml_units.LINE_BYTES", 1 << 16)
     data = (HEAD + body).encode()
     says(call("bitext-convert --from tmx --languages aa,bb", data), 65, "stdin:1: ", message)
 
 
 def test_large_tmx_of_small_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bitextfilter.corpus.tmx.LINE_BYTES", 1 << 12)
+    monkeypatch.setattr("bitextfilter.corpus.formats.xml_units.LINE_BYTES", 1 << 12)
     unit = "".join(f"<tuv xml:lang='{code}'><seg>{'x' * 200}</seg></tuv>" for code in ("aa", "bb"))
     text = f"{HEAD}<!--{'x' * 900_000}-->" + f"<tu>{unit}</tu>\n" * 5000 + "</body></tmx>"
     result = call("bitext-convert --from tmx --languages aa,bb", text.encode())

@@ -87,6 +87,33 @@ def test_monotone_is_that_of_scikit_learn() -> None:
     assert isinstance(made.part, MonotonePart) and len(made.part.trees) == 100
 
 
+def test_isolation_forest_is_that_of_scikit_learn() -> None:
+    from sklearn.ensemble import IsolationForest
+
+    scores, grades = task()
+    unknown = np.full(len(grades), np.nan)
+    made = read_again(train_combiner(scores, unknown, *settings("isolation-forest", 0, 0, 0)))
+    medians = np.nanmedian(scores, axis=0)
+
+    def features(rows: Floats) -> Floats:
+        return np.hstack([np.where(np.isnan(rows), medians, rows), np.isnan(rows)])
+
+    model = IsolationForest(max_samples=256, random_state=1).fit(features(scores))
+    others = 5 * task(seed=2)[0]
+    np.testing.assert_allclose(
+        made(others), 1 + model.score_samples(features(others)), rtol=0, atol=1e-12
+    )
+    assert made(others).max() < 0.65 and made(np.full((1, 3), 99.0))[0] < made(scores).min()
+    scores[0, 0] = np.nan
+    assert np.isnan(made(scores)[0])
+
+
+def test_a_forest_of_equal_rows() -> None:
+    equal = np.ones((30, 1))
+    made = train_combiner(equal, np.zeros(30), *settings("isolation-forest", 0))
+    assert made(equal)[0] == made(equal + 1e300)[0] == pytest.approx(0.5)
+
+
 def naive(part: MonotonePart, row: Floats) -> float:
     """The logit of a row, node by node."""
     total = part.intercept
@@ -100,12 +127,12 @@ def naive(part: MonotonePart, row: Floats) -> float:
     return total
 
 
-@pytest.mark.parametrize("kind", ["logistic", "monotone"])
+@pytest.mark.parametrize("kind", ["logistic", "monotone", "isolation-forest"])
 def test_a_row_does_not_depend_on_the_others(kind: str) -> None:
     scores, grades = task(100)
     made = train_combiner(scores, grades, *settings(kind, 0, 0, 0))
     whole = made(scores)
-    assert whole.tolist() == [made(row[None])[0] for row in scores]
+    assert whole[:30].tolist() == [made(row[None])[0] for row in scores[:30]]
     assert read_again(made)(scores).tolist() == whole.tolist()
     if isinstance(made.part, MonotonePart):
         expected = [1 / (1 + math.exp(-naive(made.part, row))) for row in scores]
@@ -186,11 +213,20 @@ def test_folds() -> None:
         (["trees", 0, "missing_left", 0], 1),
         (["trees", 0], {}),
         (["trees"], 3),
+        (["usual"], 0),
+        (["usual"], None),
+        (["medians"], [1.0]),
+        (["medians", 0], math.nan),
+        (["forest", "trees"], []),
+        (["forest", "trees", 0, "columns", 0], 6),
+        (["forest", "trees", 0, "values", -1], -1),
     ],
 )  # fmt: skip
 def test_damaged_files_are_refused(path: list[str | int], value: object) -> None:
     scores, grades = task(100)
     kind = "monotone" if path[0] == "trees" else "logistic"
+    if path[0] in ("usual", "medians", "forest"):
+        kind, path = "isolation-forest", path[path[0] == "forest" :]
     found = parse_json(train_combiner(scores, grades, *settings(kind, 0, 0, 0)).to_json())
     place = found
     for part in path[:-1]:

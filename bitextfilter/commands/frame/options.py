@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 from click.core import ParameterSource
 
-from bitextfilter.io.files import stream_name
+from bitextfilter.io.files import is_table, stream_name
 from bitextfilter.io.rows import Columns, number_of
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
@@ -320,7 +320,9 @@ class RowSettings:
     """Whether ``rejects`` also takes the good rows that the command drops."""
 
     def __post_init__(self) -> None:
-        """Refuse options that contradict each other."""
+        """Refuse options that contradict each other. A table has a header."""
+        if any(map(is_table, self.inputs)):
+            object.__setattr__(self, "header", True)
         if self.row_files and self.input != "-":
             raise click.UsageError("files are named with -i or without it, not both")
         if self.rejects is not None and not (self.reject or self.drops):

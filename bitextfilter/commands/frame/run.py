@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,9 +22,9 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin, tell
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
+from bitextfilter.commands.frame.other_formats import refuse_table, remedy_of
 from bitextfilter.errors import InputError, OutputError
-from bitextfilter.io.files import open_input, open_output
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.files import is_table, open_input, open_output, open_rows
 from bitextfilter.io.rows import (
     BadRow,
     Columns,
@@ -245,21 +245,35 @@ class Run:
         self._afterwards.append(function)
 
     def input(self, path: str | None = None) -> BinaryIO:
-        """Open *path* (None: the file of -i) for reading bytes."""
+        """Open *path* for reading bytes (None: the file of -i, for reading rows)."""
+        opened = open_rows if path is None else open_input
         path = self.row_settings.input if path is None else path
         if path == "-" and self.stdin.isatty():
             self.note("reading from the terminal: end with Ctrl-D")
-        return self.enter(open_input(path, self.stdin if path == "-" else None))
+        return self.enter(opened(path, self.stdin if path == "-" else None))
 
-    def output(self, path: str | None = None) -> BinaryIO:
-        """Open *path* (None: the file of -o) for writing bytes, whole or not at all."""
+    def output(self, path: str | None = None, table: bool = False) -> BinaryIO:
+        """Open *path* (None: the file of -o) for writing bytes, whole or not at all.
+
+        Raises UsageError for the name of a *table*, if none is written.
+        """
         path = self.row_settings.output if path is None else path
+        if not table:
+            refuse_table(path)
         if path != "-":
             return self.enter(open_output(path))
         if sys.stdout is None:
             raise OutputError("stdout is closed")
         self._flushed = self.enter(open_output(path, sys.stdout.buffer))
         return self._flushed
+
+    def begin_rows(self) -> None:
+        """Open the file of --rejects, and begin to count."""
+        rejects = self.row_settings.rejects
+        if rejects is not None and self.rejects is None:
+            self.rejects = self.output(rejects)
+        # Counter: update adds; zeros fix the order in the summary
+        self.counts.update(rows=0, rejected=0)
 
     def rows(
         self, columns: Columns | TextColumn | None = None, file: str | None = None
@@ -274,10 +288,7 @@ class Run:
         columns = columns or settings.columns
         if not settings.header and any(isinstance(c.where, str) for c in columns.wanted()):
             raise click.UsageError("a column can only be named with --header")
-        if settings.rejects is not None and self.rejects is None:
-            self.rejects = self.output(settings.rejects)
-        # Counter: update adds; zeros fix the order in the summary
-        self.counts.update(rows=0, rejected=0)
+        self.begin_rows()
         if self.shard is None and not settings.row_files:
             reader = RowReader(self.input(), settings.names[0], columns, settings.header)
         else:
@@ -287,7 +298,7 @@ class Run:
             reader = RowReader(lines, source.name, columns, settings.header)
         if self.shard is not None and self.shard.index > 0:
             reader.start_at(self.shard.number)
-        elif reader.doubt:
+        elif reader.doubt and not is_table(settings.inputs[0]):
             self.warn(reader.doubt)
         return reader
 
@@ -391,7 +402,7 @@ class Run:
     def error(self, row: BadRow) -> InputError:
         """Return the error of a bad row, with the number of its line in its own file."""
         file, line = self._place(row.number) if self._place else (row.file, row.number)
-        instead = _remedy(row, self.row_settings.inputs, self.name)
+        instead = remedy_of(row, self.row_settings.inputs, self.name)
         return InputError(row.reason, file=file, line=line, remedy=instead)
 
     def model(
@@ -468,30 +479,3 @@ def _judged(row: Row | BadRow, fault: Fault, rows: RowReader) -> Row | BadRow:
     """Return a row with a fault as a bad one."""
     found = fault(row) if isinstance(row, Row) else None
     return rows.parser.refused(row, *found) if isinstance(row, Row) and found else row
-
-
-def _remedy(row: BadRow, inputs: Sequence[str], command: str) -> str:
-    """Return the remedy for a bad row; for another format, the command that converts it."""
-    if b"\t" in row.line or not row.reason.startswith("1 column,"):
-        return row.remedy
-    options = _format(row.line) or ("moses" if len(inputs) == 2 else "")
-    if not options:
-        return row.remedy
-    files = "".join(f" {shlex.quote(path)}" for path in inputs if path != "-")
-    return f"bitext-convert --from {options}{files} | {command} reads this format"
-
-
-def _format(line: bytes) -> str:
-    """Return the format of a line as bitext-convert's options name it; empty if unknown."""
-    if line.lstrip().startswith((b"<?xml", b"<tmx", b"<!DOCTYPE tmx")):
-        return "tmx --languages SOURCE,TARGET"
-    try:
-        record = parse_json(line)
-    except ValueError:
-        return ""
-    if not isinstance(record, dict):
-        return ""
-    texts = [name for name, value in record.items() if isinstance(value, str)]
-    if len(texts) < 2 or {"source", "target"} <= set(texts):
-        return "jsonl"
-    return f"jsonl --fields {shlex.quote(','.join(texts[:2]))}"

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.formats import JsonReader, PairRecord, UnfitError, json_writer
+from bitextfilter.corpus.formats.base import PairRecord, UnfitError
+from bitextfilter.corpus.formats.jsonl import JsonReader, json_writer
 from bitextfilter.io.rows import BadRow, RowReader, TextColumn
 
 
@@ -81,7 +82,7 @@ def test_what_is_written() -> None:
     assert line.endswith(b"}\n") and line.count(b"\n") == 1
     assert json.loads(line) == {"t": {"en": 'ä"\n', "de": "\u2028"}, "score": "0.50"}
     assert "ä".encode() in line
-    assert (writer.first, writer.last) == ((b"",), (b"",))
+    assert (writer.first, writer.end()) == ((b"",), (b"",))
 
 
 @pytest.mark.parametrize("name", ["source", "source.x", "target.x.y"])

@@ -1,0 +1,221 @@
+"""``bitext-sample``: good rows about everything that a corpus is about."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from bitextfilter.commands.frame.budget import Budget
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.given import VectorFiles
+from bitextfilter.commands.frame.options import (
+    COUNT,
+    NATURAL,
+    ModelName,
+    as_column,
+    option,
+    row_options,
+)
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.io.files import without_ending
+from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, is_blank, number_of
+
+if TYPE_CHECKING:
+    from bitextfilter.arrays import Vectors
+    from bitextfilter.corpus.diverse_sample import DiverseOrder, SampleSettings
+    from bitextfilter.io.ranking import Ranked, RankedRows, Selection
+    from bitextfilter.similarity.clusters import PairVectors
+
+_SIDES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The score, and the clusters."""
+
+    column: int | str = option(
+        "--column COLUMN", "Column of the score: a number (-1 the last) or a name.", as_column, -1
+    )
+    clusters: int | None = option(
+        "--clusters N",
+        "Number of clusters  [default: three times the square root of the rows, at most 4096]",
+        COUNT,
+    )
+    drop_similar: float | None = option(
+        "--drop-similar COSINE",
+        "Drop a row with this cosine or more to a better one that is kept, in its cluster.",
+        click.FloatRange(-1, 1),
+    )
+    seed: int = option("--seed", "Seed of the clusters.", NATURAL, 1)
+
+    def check(self, budget: Budget) -> None:
+        """Raise UsageError where nothing would be left out."""
+        if {budget.top_lines, budget.top_words, budget.top_fraction, self.drop_similar} == {None}:
+            needed = "--top-lines, --top-words, --top-fraction or --drop-similar"
+            raise click.UsageError(f"nothing says how much to keep: {needed}")
+
+    def sampling(self, threads: int) -> SampleSettings:
+        """Return the settings of the order."""
+        from bitextfilter.corpus.diverse_sample import SampleSettings
+
+        return SampleSettings(self.clusters, self.drop_similar, self.seed, threads)
+
+
+@command(
+    "bitext-sample",
+    _Settings,
+    Budget,
+    row_options("pairs files", drops=True),
+    ModelName,
+    VectorFiles,
+)
+def main(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> None:
+    """Keep a sample of the rows that is good and diverse, in input order.
+
+    Rows of similar meaning form clusters. The sample takes the row of the highest score of each,
+    then the second best of each, and so on, within all of --top-lines, --top-words and
+    --top-fraction. So cut bad rows before: it takes some of every kind. Equal scores are drawn by
+    --seed: scores of one decimal give a more diverse sample than those of four. --clusters 1 takes
+    the highest scores of all.
+
+    --drop-similar leaves out semantic duplicates: of rows with this cosine or more, within a
+    cluster, the best stays. Without a budget, this is all it does.
+
+    Meaning is by the vectors of --model, or --source-vectors and --target-vectors. The vector of a
+    row is the mean of those of its sides. Rows without a score come last in their cluster. Several
+    files are one corpus. The result depends on the rows, the model and --seed alone.
+
+    --rejects gets the other rows, with the line that they are like, or their rank. Rows and vectors
+    wait in temporary files (in TMPDIR: the text, and 1 KB a row with en-de); some 100 bytes a row
+    are in memory.
+
+    Example:
+
+        bitext-score --digits 1 < pairs.tsv | bitext-sample --top-words 10M > sample.tsv
+        bitext-rank --min-score recommended < scored.tsv | bitext-sample --top-lines 10k > some.tsv
+        bitext-sample --drop-similar 0.9 --rejects gone.tsv < scored.tsv > distinct.tsv
+    """
+    settings.check(budget)
+    _sample(run, settings, budget, given)
+
+
+def _sample(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> None:
+    """Read all rows, and write the sample."""
+    from bitextfilter.corpus.diverse_sample import diverse_order
+
+    run.facts["seed"] = settings.seed
+    output = run.output()
+    incoming = _incoming(run, settings, given)
+    ranked = _read(run, incoming, budget)
+    order = diverse_order(incoming.vectors, ranked.scores(), settings.sampling(run.common.threads))
+    _tell(run, settings, ranked, order)
+    ranked = ranked.in_order(order.places)
+    selection = ranked.select(budget.choice(-math.inf))
+    budget.tell(run, ranked, selection)
+    output.write(incoming.reader.first_line())
+    for part in ranked.read(selection):
+        output.write(b"".join(compress(part.lines, (part.decisions == 0).tolist())))
+        if run.rejects is not None:
+            _drop(run, incoming.numbers, order, selection, part)
+
+
+class _Incoming(NamedTuple):
+    """The rows, and how they get their vectors."""
+
+    reader: RowReader
+    rows: Iterable[Row | BadRow]
+    encode: Callable[[Sequence[Row]], tuple[Vectors, Vectors]]
+    vectors: PairVectors
+    numbers: array[int]
+    """Of the good rows read so far."""
+
+
+def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
+    """Open the input, and load the model or the given vectors."""
+    from bitextfilter.io.ranking import ScoredColumns
+    from bitextfilter.similarity.clusters import PairVectors
+
+    sides = run.row_settings.columns
+    columns = ScoredColumns(sides.source, sides.target, True, settings.column, _SIDES)
+    if given:
+        from bitextfilter.io.given_vectors import GivenRows
+
+        given.check(("device",))
+        source, target = given.open(run)
+        reader = run.rows(columns)
+        rows = GivenRows(reader, (source, target))
+
+        def take(good: Sequence[Row]) -> tuple[Vectors, Vectors]:
+            places = rows.places(good)
+            return source[places], target[places]
+
+        vectors = run.enter(PairVectors(source.dim))
+        return _Incoming(reader, _judged(rows, reader), take, vectors, array("Q"))
+    model, reader = run.model(), run.rows(columns)
+
+    def encode(good: Sequence[Row]) -> tuple[Vectors, Vectors]:
+        first, second = ([row.texts[side] for row in good] for side in (1, 2))
+        return model.encode(first, model.languages[0]), model.encode(second, model.languages[1])
+
+    vectors = run.enter(PairVectors(model.encoder.dim))
+    return _Incoming(reader, _judged(reader, reader), encode, vectors, array("Q"))
+
+
+def _judged(rows: Iterable[Row | BadRow], reader: RowReader) -> Iterator[Row | BadRow]:
+    """Make rows with a blank side bad; the reader accepts them, as it does an empty score."""
+    for row in rows:
+        blank = isinstance(row, Row) and next(
+            (side for side, text in zip(_SIDES, row.texts[1:], strict=True) if is_blank(text)), ""
+        )
+        if isinstance(row, Row) and blank:
+            yield reader.parser.refused(row, f"the {blank} is empty", REMEDY)
+        else:
+            yield row
+
+
+def _read(run: Run, incoming: _Incoming, budget: Budget) -> Ranked:
+    """Read everything: lines, scores and sizes into a ranking, and the vectors."""
+    from bitextfilter.io.ranking import Ranking
+    from bitextfilter.io.spill import Spill
+
+    ranking = Ranking(run.enter(Spill()), best_first=False)
+    sizes = budget.sizes(run.model)
+    for window in run.windows(incoming.rows):
+        good = [row for row in window if isinstance(row, Row)]
+        if not good:
+            continue
+        incoming.vectors.add(*incoming.encode(good))
+        incoming.numbers.extend(row.number for row in good)
+        texts = [[row.texts[1 + _SIDES.index(side)] for row in good] for side in budget.sides]
+        scores = [number_of(row.texts[0].encode()) for row in good]
+        ranking.add([row.line + row.ending for row in good], scores, sizes(texts) if sizes else ())
+    return ranking.finish()
+
+
+def _tell(run: Run, settings: _Settings, ranked: Ranked, order: DiverseOrder) -> None:
+    """Add the clusters to summary and manifest; warn if no row has a score."""
+    unscored = ranked.unscored()
+    if 0 < len(ranked) == unscored:
+        run.warn(f"no row has a number in column {settings.column}: all are drawn")
+    run.counts.update(unscored=unscored, clusters=len(set(order.clusters.tolist())))
+    if settings.drop_similar is not None:
+        run.counts["similar"] = int((order.like >= 0).sum())
+
+
+def _drop(
+    run: Run, numbers: array[int], order: DiverseOrder, selection: Selection, rows: RankedRows
+) -> None:
+    """Write the rows that are not kept to the rejects file."""
+    for index, rank, verdict, line in zip(
+        rows.indices.tolist(), rows.ranks.tolist(), rows.decisions.tolist(), rows.lines, strict=True
+    ):
+        if verdict:
+            like = int(order.like[index])
+            reason = selection.reason(rank, 0.0) if like < 0 else f"like line {numbers[like]}"
+            run.drop(Row(numbers[index], without_ending(line), b"", ()), reason)

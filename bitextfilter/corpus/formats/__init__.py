@@ -1,0 +1,1 @@
+"""Formats of files with sentence pairs: a module each, listed in ``registry``."""

@@ -1,0 +1,151 @@
+"""Pairs as all formats have them, and the parts of their readers and writers."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import BinaryIO, NamedTuple, Protocol
+
+from bitextfilter.io.rows import REMEDY, BadRow, Columns, RowReader, TextColumn
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+_BREAKS = re.compile(r"\s*[\t\n\r]\s*")
+_BREAK = re.compile(r"[\t\n\r]")
+_CALLED = {"\t": "a tab", "\n": "a line break", "\0": "a NUL", "\r": "a carriage return at the end"}
+
+TEXTS = ("source", "target")
+"""The names of the two texts, unless others are given."""
+
+
+class PairRecord(NamedTuple):
+    """Two texts, and other texts by name, in order."""
+
+    number: int
+    """First line in the file, from 1."""
+    source: str
+    target: str
+    others: Mapping[str, str] = _NOTHING
+    line: bytes = b""
+    """The row for the rejects file, without tabs or line breaks inside texts; empty: the texts."""
+
+    def bad(self, file: str, reason: str, remedy: str = "") -> BadRow:
+        """Return the pair as a bad row."""
+        remedy = f"{remedy}; or {REMEDY}" if remedy else REMEDY
+        line = self.line
+        if not line and (self.source or self.target or self.others):
+            line = _row((self.source, self.target, *self.others.values()))
+        return BadRow(self.number, line, b"\n", reason, remedy, file)
+
+
+def _row(texts: Sequence[str]) -> bytes:
+    return "\t".join(_BREAK.sub(" ", text) for text in texts).encode()
+
+
+class UnfitError(Exception):
+    """A pair that a format cannot hold: the reason and the remedy."""
+
+
+@dataclass(frozen=True)
+class FormatSettings:
+    """The options of the formats of one conversion."""
+
+    columns: Columns = field(default_factory=Columns)
+    header: bool = False
+    languages: tuple[str, str] | None = None
+    fields: tuple[str, str] | None = None
+    keep: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    delimiter: str = ","
+    whitespace: bool = False
+    others: bool = True
+    """Whether further columns are read: some formats cannot hold them."""
+
+
+class Inputs(Protocol):
+    """The files to read."""
+
+    def path(self, place: int = 0) -> str:
+        """Return the path of the file at *place*, to be opened by the reader."""
+
+    def stream(self, place: int = 0) -> tuple[BinaryIO, str]:
+        """Open the file at *place*: its bytes, and its name in messages."""
+
+    def rows(self, columns: Columns | TextColumn, header: bool, place: int = 0) -> RowReader:
+        """Open the file at *place* as rows."""
+
+
+class PairReader(ABC):
+    """Reads pairs from one format. Iterable once."""
+
+    skipped: int | None = None
+    """Units without a pair, where a format may have such."""
+    texts: tuple[str, str] | None = None
+    """What the file calls its two texts, if it says so."""
+    columns: Sequence[str] | None = None
+    """The names of all further texts, if they are known before the first pair."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.dropped: set[str] = set()
+        """Names of other fields in the file, which are not read."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[PairRecord | BadRow]:
+        """Yield the pairs in order."""
+
+
+def no_end() -> tuple[bytes, ...]:
+    """Return the bytes at the end of a format that has none."""
+    return (b"",)
+
+
+class PairWriter(NamedTuple):
+    """The bytes of one format: a tuple has an item for each of its files."""
+
+    lines: Callable[[PairRecord], tuple[bytes, ...]]
+    """Function from a pair to its bytes. Raises UnfitError."""
+    first: tuple[bytes, ...] = (b"",)
+    """Bytes before the pairs."""
+    end: Callable[[], tuple[bytes, ...]] = no_end
+    """Returns the bytes after the pairs."""
+
+
+def in_one_line(text: str, name: str, unfit: str, whitespace: bool) -> str:
+    """Return *text*, called *name* in messages, if it fits in a line.
+
+    *unfit* are the characters that it must not have; ``\\r`` only at its end. With *whitespace*,
+    runs of white space with a tab or line break first become one space, and none at the ends.
+    Raises UnfitError for a character in *unfit*.
+    """
+    if whitespace and _BREAKS.search(text):
+        text = _BREAKS.sub(" ", text).strip()
+    for character in unfit:
+        if character in text and (character != "\r" or text.endswith("\r")):
+            remedy = "--whitespace makes it a space" if character != "\0" else "remove it"
+            raise UnfitError(f"{_CALLED[character]} in the {name}", remedy)
+    return text
+
+
+class FurtherColumns:
+    """The further columns of a table: the same in each row, those of the first if none are known.
+
+    A row may lack some, but has no others.
+    """
+
+    def __init__(self, names: Sequence[str] | None) -> None:
+        self.names = None if names is None else tuple(names)
+
+    def of(self, pair: PairRecord) -> list[str | None]:
+        """Return the further texts of *pair*, None where one is missing. Raises UnfitError."""
+        if self.names is None:
+            self.names = tuple(pair.others)
+        if tuple(pair.others) == self.names:
+            return list(pair.others.values())
+        if len(pair.others) > len(self.names) or any(n not in self.names for n in pair.others):
+            name = next(name for name in pair.others if name not in self.names)
+            raise UnfitError(f"a column {name!r}, which the first row lacks", "")
+        return [pair.others.get(name) for name in self.names]

@@ -1,0 +1,110 @@
+"""The formats by name: what reads and writes them, and which options they take.
+
+The module of a format has ``reader(inputs, settings)`` and ``writer(settings, source)``, and is
+imported when it is needed. *source* is the reader that the pairs come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bitextfilter.corpus.formats.base import FormatSettings, Inputs, PairReader, PairWriter
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format, the number of its files, and the options that it takes when read and written."""
+
+    about: str
+    module: str
+    read: str | None = None
+    """The options; None if it is not read."""
+    written: str | None = None
+    """The options; None if it is not written."""
+    needs: str | None = None
+    """An option that must be given."""
+    files: int = 1
+    columns: bool = True
+    """Whether it is written with further columns."""
+    folder: tuple[str, ...] = ()
+    """The files of a format that is a folder."""
+    caches: str = ""
+    """A pattern for what its readers leave in the folder."""
+
+    def reader(self, inputs: Inputs, settings: FormatSettings) -> PairReader:
+        """Return the reader of *inputs*."""
+        made: PairReader = import_module(_PLACE + self.module).reader(inputs, settings)
+        return made
+
+    def writer(self, settings: FormatSettings, source: PairReader) -> PairWriter:
+        """Return the writer of the pairs of *source*."""
+        module = import_module(_PLACE + self.module)
+        made: PairWriter = (module.folder_writer if self.folder else module.writer)(
+            settings, source
+        )
+        return made
+
+
+_PLACE = "bitextfilter.corpus.formats."
+_ROWS = "scol tcol header input"
+
+FORMATS: Mapping[str, Format] = {
+    "tsv": Format("the rows of all commands", "tsv", _ROWS, "header output whitespace"),
+    "moses": Format(
+        "two files, a sentence a line", "moses", "", "whitespace", files=2, columns=False
+    ),
+    "csv": Format(
+        "comma-separated values", "csv_rows", f"{_ROWS} delimiter", "header output delimiter"
+    ),
+    "tmx": Format(
+        "Translation Memory eXchange",
+        "tmx",
+        "languages keep input",
+        "languages output",
+        needs="languages",
+    ),
+    "xliff": Format("XLIFF 1.2 and 2", "xliff", "languages keep input"),
+    "po": Format("messages of GNU gettext", "po", "keep input"),
+    "srt": Format("two files of subtitles, matched by time", "srt", "", files=2),
+    "jsonl": Format("a JSON object a line", "jsonl", "fields keep input", "fields output"),
+    "parquet": Format("a Parquet file", "tables", "fields keep input", "fields numbers output"),
+    "arrow": Format("an Arrow file or stream", "tables", "fields keep input"),
+    "datasets": Format(
+        "a folder for datasets.load_from_disk",
+        "tables",
+        written="fields numbers",
+        folder=("data-00000-of-00001.arrow", "dataset_info.json", "state.json"),
+        caches="cache-*.arrow",
+    ),
+}
+
+
+def read_formats() -> list[str]:
+    """Return the names of the formats that are read."""
+    return [name for name, form in FORMATS.items() if form.read is not None]
+
+
+def written_formats() -> list[str]:
+    """Return the names of the formats that are written."""
+    return [name for name, form in FORMATS.items() if form.written is not None]
+
+
+def formats_with(option: str) -> tuple[list[str], list[str]]:
+    """Return the names of formats that take an option when read, and when written."""
+    read = [name for name, form in FORMATS.items() if option in (form.read or "").split()]
+    written = [name for name, form in FORMATS.items() if option in (form.written or "").split()]
+    return read, written
+
+
+def all_options() -> set[str]:
+    """Return the names of the options that some formats take."""
+    return {
+        name
+        for form in FORMATS.values()
+        for options in (form.read, form.written)
+        for name in (options or "").split()
+    }

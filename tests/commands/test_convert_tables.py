@@ -1,0 +1,241 @@
+"""Formats as users convert them, and tables as the input of other commands."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bitextfilter.commands import convert, dedup, rank, split
+from bitextfilter.commands import filter as filtering
+from bitextfilter.training.data import PairFile
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+ROWS = "id\ten\tde\tscore\n1\ta\tä\t0.50\n2\tb\tb\t\n3\tc\tc \t1e-3\n"
+NAMED = ("--header", "--scol", "en", "--tcol", "de")
+
+
+def call(*words: str | Path, data: str | bytes = b"", command: Any = convert.main) -> Result:
+    raw = data.encode() if isinstance(data, str) else data
+    return CliRunner().invoke(command, [*map(str, words)], input=raw)
+
+
+def made(*words: str | Path, data: str | bytes = b"", command: Any = convert.main) -> str:
+    result = call("-q", *words, data=data, command=command)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout_bytes.decode()
+
+
+def says(result: Result, code: int, message: str) -> None:
+    assert (result.exit_code, result.stdout_bytes) == (code, b"")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def saved(path: Path, **columns: object) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_rows_to_parquet_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    fields = "translation.en,translation.de"
+    words = ("--to", "parquet", *NAMED, "--fields", fields, "--numbers", "score")
+    assert made(*words, "-o", path, data=ROWS) == ""
+    assert pq.read_table(path).to_pylist()[1] == {
+        "translation": {"en": "b", "de": "b"},
+        "id": "2",
+        "score": None,
+    }
+    back = ("--from", "parquet", "--fields", fields, "--keep", "id,score", "--header", path)
+    assert made(*back) == (
+        "translation.en\ttranslation.de\tid\tscore\na\tä\t1\t0.5\nb\tb\t2\t\nc\tc \t3\t0.001\n"
+    )
+    result = call("--from", "parquet", "--fields", fields, path)
+    assert "left out: id, score (--keep NAME keeps one)" in result.stderr
+    again = made("--from", "parquet", "--fields", fields, "--to", "jsonl", "-i", path)
+    assert again.startswith('{"translation": {"en": "a", "de": "ä"}}\n')
+
+
+def test_a_table_as_the_input_of_any_command(tmp_path: Path) -> None:
+    pair = [{"en": "One two.", "de": "Eins zwei."}, None, {"en": "b\n", "de": "c"}]
+    kind = pa.struct([("en", pa.string()), ("de", pa.string())])
+    path = saved(tmp_path / "a.parquet", translation=pa.array(pair, kind), n=[1, 2, 3])
+    arrow = tmp_path / "a.arrow"
+    with pa.ipc.new_file(arrow, pq.read_schema(path)) as writer:
+        writer.write_table(pq.read_table(path))
+    columns = ("--scol", "translation.en", "--tcol", "translation.de")
+    for name in (path, arrow):
+        words = ("-i", name, *columns, "--rule", "length", "-o", tmp_path / "out")
+        result = call(*words, command=filtering.main)
+        message = f"{name.name}:4: a tab or line break in a text; bitext-convert --from parquet --w"
+        says(result, 65, message)
+    rejects = tmp_path / "rejects"
+    skip = ("--on-error", "reject", "--rejects", rejects)
+    words = ("--column", "n", *columns, *skip)
+    header = "translation.en\ttranslation.de\tn\n"
+    two = "\t\t2\nOne two.\tEins zwei.\t1\n"
+    assert made("-i", path, *words, command=rank.main) == header + two
+    assert rejects.read_text() == "4\ta tab or line break in a text\tb \tc\t3\n"
+    words = (*columns, *skip, "--rule", "length")
+    assert made(path, arrow, *words, command=filtering.main) == (
+        header + "One two.\tEins zwei.\t1\n" * 2
+    )
+
+
+def test_tables_are_not_written_as_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in.tsv").write_text("a\tb\t1\n")
+    message = "a.parquet is the name of a table, but rows are written: bitext-convert --header"
+    for words in (["-o", "a.parquet"], ["--on-error", "reject", "--rejects", "a.parquet"]):
+        says(call("-i", "in.tsv", *words, command=rank.main), 2, message)
+    words = ["-i", "in.tsv", "--part", "a=1", "-o", "{}.parquet"]
+    says(call(*words, command=split.main), 2, message)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"source": ["a"], "text": ["b"]}, "no column 'target': it has source, text"),
+        ({"source": ["a"], "target": [["b"]]}, "column 'target' is of the type list<"),
+        ({"source": ["a"], "target": [None]}, "no text (null) in 'target'; --on-error reject"),
+        ({"source": ["a"], "target": ["b\t"]}, "a tab in the target; --whitespace makes it"),
+        ({}, "no column 'source'"),
+    ],
+)
+def test_tables_that_hold_no_pairs(
+    tmp_path: Path, columns: dict[str, object], message: str
+) -> None:
+    path, out = saved(tmp_path / "a.parquet", **columns), tmp_path / "out.tsv"
+    says(call("--from", "parquet", path, "-o", out), 65, message)
+    assert not out.exists()
+
+
+def test_tables_that_are_cut_or_missing(tmp_path: Path) -> None:
+    texts = [f"sentence {n}" for n in range(9000)]
+    path, out = saved(tmp_path / "a.parquet", source=texts, target=texts), tmp_path / "out.tsv"
+    data = path.read_bytes()
+    middle = len(data) // 2
+    for damaged in (data[:middle], data[:-1], data[:middle] + bytes(2000) + data[middle + 2000 :]):
+        path.write_bytes(damaged)
+        for words in (("--from", "parquet"), ("--from", "tsv", "--to", "jsonl")):
+            result = call(*words, path, "-o", out)
+            says(result, 65, "a.parquet: cannot be read as Parquet or Arrow: ")
+            assert list(tmp_path.iterdir()) == [path]
+    says(call("--from", "parquet", tmp_path / "no"), 66, "no: cannot be opened: No such file")
+    says(call("--from", "parquet", data=data), 65, "stdin: a table is read from both ends")
+
+
+def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path / "a.parquet", source=["a"], target=["b"])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    message = "Parquet and Arrow need pyarrow: pip install 'bitextfilter[parquet]'"
+    says(call("--from", "parquet", path), 69, message)
+    says(call("-i", path, "--column", "source", command=rank.main), 69, message)
+    out = tmp_path / "out.parquet"
+    says(call("--to", "parquet", "-o", out, data="a\tb\n"), 69, message)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_of_the_datasets_library(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    folder = tmp_path / "new" / "pairs"
+    words = ("--to", "datasets", *NAMED, "--fields", "translation.en,translation.de")
+    for _ in range(2):  # an older one is replaced
+        assert made(*words, "--numbers", "score", folder, data=ROWS) == ""
+    loaded = datasets.load_from_disk(str(folder))
+    assert loaded[0] == {"translation": {"en": "a", "de": "ä"}, "id": "1", "score": 0.5}
+    assert loaded["score"][1:] == [None, 0.001]
+    assert loaded.filter(lambda row: (row["score"] or 0) > 0.1, load_from_cache_file=False)[
+        "id"
+    ] == ["1"]
+    result = call("--to", "datasets", "--header", folder, data="a\tb\nc\n")
+    says(result, 65, "stdin:2: 1 column, expected at least 2")
+    assert len(datasets.load_from_disk(str(folder))) == 3
+    (folder / "notes.txt").write_text("mine")
+    says(call(*words, folder, data=ROWS), 74, f"{folder}: exists, with other files in it")
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_numbers_that_are_none(tmp_path: Path) -> None:
+    words = ("--to", "parquet", "--numbers", "3", "-o", tmp_path / "a.parquet")
+    says(call(*words, data="a\tb\thigh\n"), 65, "stdin:1: no number in '3'; leave it out of")
+    says(call(*words, data="a\tb\n"), 78, "--numbers: no column '3': source, target")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_column_that_the_first_row_lacks(tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    result = call("--to", "parquet", "-o", out, data="a\tb\nc\td\t1\n")
+    says(result, 65, "stdin:2: a column '3', which the first row lacks")
+
+
+def test_csv(tmp_path: Path) -> None:
+    data = '\ufefflink;de;en\r\n1;"ä;b";a\r\n2;"c\nd";b\r\n'
+    words = ("--from", "csv", "--delimiter", ";", *NAMED)
+    message = "stdin:3: a line break in the target; --whitespace makes it a space"
+    says(call(*words, data=data), 65, message)
+    rows = "en\tde\tlink\na\tä;b\t1\nb\tc d\t2\n"
+    assert made(*words, "--whitespace", data=data) == rows
+    rejects = tmp_path / "rejects"
+    assert made(*words, "--on-error", "reject", "--rejects", rejects, data=data).count("\n") == 2
+    assert rejects.read_text() == '3\ta line break in the target\t2;"c d";b\n'
+    comma = made("--to", "csv", *NAMED, data=ROWS)
+    assert comma == "en,de,id,score\r\na,ä,1,0.50\r\nb,b,2,\r\nc,c ,3,1e-3\r\n"
+    assert made("--from", "csv", *NAMED, "--to", "jsonl", data=comma).startswith(
+        '{"en": "a", "de": "ä", "id": "1", "score": "0.50"}\n'
+    )
+    says(call("--from", "csv", data='a,b\n"c,d\n'), 65, "stdin:2: a quote that is not closed")
+
+
+def test_catalogues_xliff_and_subtitles(tmp_path: Path) -> None:
+    catalogue = 'msgid "file"\nmsgstr "Datei"\n\n#, fuzzy\nmsgid "a"\nmsgstr "b"\n'
+    result = call("--from", "po", data=catalogue)
+    assert (result.exit_code, result.stdout) == (0, "file\tDatei\n")
+    assert "1 rows, 0 rejected, 1 skipped" in result.stderr
+    units = (
+        '<xliff srcLang="en" trgLang="de"><file id="f"><unit id="u"><segment><source>a</source>'
+        "<target>b</target></segment></unit></file></xliff>"
+    )
+    words = ("--from", "xliff", "--languages", "en,de", "--header", "--keep", "id")
+    assert made(*words, data=units) == "en\tde\tid\na\tb\tu\n"
+    assert made("--from", "xliff", "--to", "tmx", "--languages", "en,de", data=units).count("<seg")
+    files = [tmp_path / "a.en.srt", tmp_path / "a.de.srt"]
+    for path, text in zip(files, ("Yes.", "<i>Ja.</i>"), strict=True):
+        path.write_text(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n")
+    assert made("--from", "srt", *files) == "Yes.\tJa.\n"
+    files[1].write_text("1\n00:00:03,000 --> 00:00:04,000\nJa.\n")
+    says(call("--from", "srt", *files), 65, "a.en.srt: no cue is shown at the time of one of the")
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("PAR1\x15\x04", "parquet FILE"),
+        ("ARROW1\0\0", "arrow FILE"),
+        ('<?xml version="1.0"?><xliff version="1.2">', "xliff"),
+        ('<?xml version="1.0"?>', "tmx --languages SOURCE,TARGET"),
+        ('msgid ""', "po"),
+        ('a,"b, c"', "csv"),
+        ('"a";b', "csv --delimiter ';'"),
+    ],
+)
+def test_other_formats_are_recognised(line: str, options: str) -> None:
+    result = call("--column", "1", data=line + "\n", command=filtering.main)
+    result = call("--rule", "length", data=line + "\n", command=filtering.main)
+    says(result, 65, f"; bitext-convert --from {options} | bitext-filter reads this format")
+
+
+def test_tables_to_train_on_and_to_compare_with(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.parquet", source=["a", "c"], target=["b", "d"], n=[1, 2])
+    assert list(PairFile(str(path)).texts()) == [("a", "b"), ("c", "d")]
+    assert made("--against", path, data="x\ty\na\tb\n", command=dedup.main) == "x\ty\n"
+    words = ("--by", "either", "--against-source", path)
+    result = call(*words, data="x\ty\n", command=dedup.main)
+    assert (result.exit_code, result.stderr.count("\n")) == (65, 1)

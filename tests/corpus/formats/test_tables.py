@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.corpus.formats.base import (
+    FormatSettings,
+    PairReader,
+    PairRecord,
+    UnfitError,
+)
+from bitextfilter.corpus.formats.jsonl import JsonReader
+from bitextfilter.corpus.formats.tables import TableReader, folder_writer, writer
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.rows import BadRow, RowReader, TextColumn
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def source(columns: Sequence[str] | None) -> PairReader:
+    reader = JsonReader(RowReader([], "x", TextColumn()), ("source", "target"), ())
+    reader.columns = columns
+    return reader
+
+
+def written(
+    pairs: Sequence[PairRecord], columns: Sequence[str] | None = None, **details: object
+) -> bytes:
+    made = writer(FormatSettings(**details), source(columns))  # type: ignore[arg-type]
+    return b"".join(part for (part,) in [made.first, *map(made.lines, pairs), made.end()])
+
+
+def test_texts_and_nulls(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    texts = ["a", None, "", "\ttab\n"]
+    pq.write_table(pa.table({"x": texts, "y": texts[::-1], "n": [1.5, 2, None, 4]}), path)
+    reader = TableReader(str(path), ("x", "y"), ["n"])
+    first, second, third, fourth = reader
+    assert first == PairRecord(1, "a", "\ttab\n", {"n": "1.5"}, b"a\t tab \t1.5")
+    assert isinstance(second, BadRow) and isinstance(third, BadRow)
+    assert (second.number, second.reason) == (2, "no text (null) in 'x'")
+    assert (third.number, third.reason) == (3, "no text (null) in 'y'")
+    assert fourth == PairRecord(4, "\ttab\n", "a", {"n": "4"}, b" tab \ta\t4")
+    assert TableReader(str(path), ("x", "x"), ["x"]).dropped == {"n", "y"}
+    assert next(iter(TableReader(str(path), ("x", "x"), ["x"])))[1:4] == ("a", "a", {"x": "a"})
+
+
+def test_a_text_that_is_not_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": [b"a", b"\xff", b"c"], "y": ["d", "e", "f"]}), path)
+    one, two, three = TableReader(str(path), ("x", "y"), ())
+    assert isinstance(one, PairRecord) and isinstance(three, PairRecord)
+    assert isinstance(two, BadRow) and (two.number, two.reason) == (2, "a text is not UTF-8")
+
+
+def test_a_column_that_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": ["a"], "y": [["b"]]}), path)
+    with pytest.raises(InputError, match=r"a\.parquet: no column 'source': it has x, y"):
+        TableReader(str(path), ("source", "target"), ())
+    with pytest.raises(InputError, match=r"a\.parquet: column 'y' is of the type list"):
+        TableReader(str(path), ("x", "x"), ["y"])
+
+
+def test_columns_are_those_of_the_first_row() -> None:
+    made = writer(FormatSettings(), source(None))
+    made.lines(PairRecord(1, "a", "b", {"u": "1", "v": "2"}))
+    made.lines(PairRecord(2, "c", "d", {"v": "3"}))
+    with pytest.raises(UnfitError, match="a column 'w', which the first row lacks"):
+        made.lines(PairRecord(3, "e", "f", {"w": "4"}))
+    assert made.end()[0].endswith(b"PAR1")
+
+
+def test_numbers() -> None:
+    pairs = [
+        PairRecord(n, "a", "b", {"s": text}) for n, text in enumerate(["0.50", "", "-1e3", "inf"])
+    ]
+    table = pq.read_table(io.BytesIO(written(pairs, ["s"], numbers=["s"])))
+    assert table.column("s").to_pylist() == [0.5, None, -1000, float("inf")]
+    assert table.schema.field("s").type == pa.float64()
+    with pytest.raises(UnfitError, match="no number in 's'"):
+        written([PairRecord(1, "a", "b", {"s": "high"})], ["s"], numbers=["s"])
+    with pytest.raises(SettingsError, match="--numbers: no column 'x': source, target, s"):
+        written(pairs, ["s"], numbers=["x"])
+
+
+def test_names_that_exclude_each_other() -> None:
+    with pytest.raises(SettingsError, match="two columns would be called 'source'"):
+        written([], ["source"])
+
+
+def test_a_folder_for_datasets(tmp_path: Path) -> None:
+    """The library itself loads it; without it, the Arrow stream is read by pyarrow."""
+    made = folder_writer(FormatSettings(fields=("t.en", "t.de"), numbers=["s"]), source(["s"]))
+    pairs = [PairRecord(n, f"a{n}", "b\n", {"s": "0.5"}) for n in range(3)]
+    for name, parts in zip(
+        ("data-00000-of-00001.arrow", "dataset_info.json", "state.json"),
+        zip(made.first, *map(made.lines, pairs), made.end(), strict=True),
+        strict=True,
+    ):
+        (tmp_path / name).write_bytes(b"".join(parts))
+    want = [{"t": {"en": f"a{n}", "de": "b\n"}, "s": 0.5} for n in range(3)]
+    assert pa.ipc.open_stream(tmp_path / "data-00000-of-00001.arrow").read_all().to_pylist() == want
+    try:
+        import datasets
+    except ImportError:
+        return
+    loaded = datasets.load_from_disk(str(tmp_path))
+    assert list(loaded) == want
+    assert loaded.features == {
+        "t": {"en": datasets.Value("string"), "de": datasets.Value("string")},
+        "s": datasets.Value("float64"),
+    }
+
+
+TEXT = st.text(max_size=6)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(TEXT, TEXT, st.none() | TEXT), max_size=5))
+def test_written_and_read_again(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str | None]]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "again.parquet"
+    pairs = [
+        PairRecord(n, s, t, {} if x is None else {"x": x}) for n, (s, t, x) in enumerate(rows, 1)
+    ]
+    path.write_bytes(written(pairs, ["x"], fields=("t.a", "t.b")))
+    read = list(TableReader(str(path), ("t.a", "t.b"), ["x"]))
+    assert all(isinstance(pair, PairRecord) for pair in read)
+    assert [(p.source, p.target, p.others["x"]) for p in read if isinstance(p, PairRecord)] == [
+        (s, t, x or "") for s, t, x in rows
+    ]

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pytest
+
+from bitextfilter.corpus.formats.base import PairRecord
+from bitextfilter.corpus.formats.xliff import XliffReader
+from bitextfilter.errors import InputError
+from bitextfilter.io.rows import BadRow
+
+OLD = """<?xml version="1.0"?>
+<!DOCTYPE xliff SYSTEM "xliff.dtd">
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file original="a.c" source-language="en" target-language="de-AT" datatype="c"><body>
+<trans-unit id="1"><source>Open <g id="1">the <x id="2"/>file</g></source>
+<seg-source><mrk mtype="seg" mid="1">Open the file</mrk></seg-source>
+<target state="translated">Die <g id="1">Datei<ph
+id="3">&lt;br><sub>no</sub></ph></g> öffnen</target>
+<alt-trans><source>Open</source><target>Auf</target></alt-trans></trans-unit>
+<group><trans-unit id="2"><source>none</source></trans-unit>
+<trans-unit id="3"><source>empty</source><target/></trans-unit></group>
+<trans-unit id="4"><note>n</note><source>a &amp; b</source>
+<target><![CDATA[<ä>]]></target></trans-unit>
+</body></file>
+<file original="b.c" source-language="en-GB" target-language="fr"><body>
+<trans-unit id="1"><source>yes</source><target>oui</target></trans-unit>
+<trans-unit id="2"><source>no</source><target xml:lang="de">nein</target></trans-unit>
+</body></file></xliff>"""
+NEW = """<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:2.0"
+version="2.0" srcLang="en" trgLang="de">
+<x:file id="f1"><x:unit id="u1"><x:segment id="s1"
+state="final"><x:source>One <x:pc id="1">two</x:pc></x:source>
+<x:target>Eins <x:pc id="1">zwei</x:pc><x:cp hex="0001"/></x:target></x:segment>
+<x:ignorable><x:source> </x:source><x:target> </x:target></x:ignorable>
+<x:segment><x:source>three<x:ph id="2"/></x:source><x:target>drei</x:target></x:segment></x:unit>
+</x:file></x:xliff>"""
+
+
+def reader(
+    data: str, languages: tuple[str, str] | None = None, keep: Sequence[str] = ()
+) -> XliffReader:
+    return XliffReader(io.BytesIO(data.encode()), "a.xlf", languages, keep)
+
+
+def texts(read: XliffReader) -> list[tuple[str, str, dict[str, str]]]:
+    pairs = list(read)
+    assert all(isinstance(pair, PairRecord) for pair in pairs)
+    return [(p.source, p.target, dict(p.others)) for p in pairs if isinstance(p, PairRecord)]
+
+
+def test_version_1_2() -> None:
+    """Codes are no text, alternatives no translations; units without a target are skipped."""
+    read = reader(OLD, keep=("file", "id", "state"))
+    assert texts(read) == [
+        ("Open the file", "Die Datei öffnen", {"file": "a.c", "id": "1", "state": "translated"}),
+        ("a & b", "<ä>", {"file": "a.c", "id": "4", "state": ""}),
+        ("yes", "oui", {"file": "b.c", "id": "1", "state": ""}),
+        ("no", "nein", {"file": "b.c", "id": "2", "state": ""}),
+    ]
+    assert read.skipped == 2
+    assert next(iter(reader(OLD))).number == 5
+
+
+def test_version_2() -> None:
+    read = reader(NEW, ("en", "de"), keep=("id", "state"))
+    assert texts(read) == [
+        ("One two", "Eins zwei\x01", {"id": "u1", "state": "final"}),
+        ("three", "drei", {"id": "u1", "state": ""}),
+    ]
+    assert (read.skipped, read.dropped) == (0, {"file"})
+
+
+@pytest.mark.parametrize(
+    ("languages", "want"),
+    [
+        (("en", "de"), ["Die Datei öffnen", "<ä>", "nein"]),
+        (("EN", "de_at"), ["Die Datei öffnen", "<ä>"]),
+        (("en-gb", "fr"), ["oui"]),
+    ],
+)
+def test_only_units_in_the_languages(languages: tuple[str, str], want: list[str]) -> None:
+    assert [target for _, target, _ in texts(reader(OLD, languages))] == want
+
+
+def test_a_language_that_is_not_said_may_be_any() -> None:
+    data = OLD.replace(' target-language="fr"', "")
+    assert [target for _, target, _ in texts(reader(data, ("en", "cs")))] == ["oui"]
+
+
+def test_files_without_a_pair() -> None:
+    with pytest.raises(
+        InputError, match=r"no unit is translated from de to en; it has en to de-at"
+    ):
+        list(reader(OLD, ("de", "en")))
+    data = "<xliff><trans-unit><source>a</source></trans-unit></xliff>"
+    with pytest.raises(InputError, match=r"^a\.xlf: no unit has a translation$"):
+        list(reader(data))
+    assert list(reader("<xliff/>")) == []
+
+
+def test_an_entity_that_is_not_declared() -> None:
+    """The unit is bad; its texts are not guessed."""
+    first, bad, *_ = reader(OLD.replace("a &amp; b", "a&nbsp;b"))
+    assert isinstance(first, PairRecord) and isinstance(bad, BadRow)
+    assert bad.reason == "the entity &nbsp; is not declared"
+
+
+DEEP = "<trans-unit>" + "<g>" * 200
+BOMB = '<!DOCTYPE xliff [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><xliff>&b;</xliff>'
+FILE = '<!DOCTYPE xliff [<!ENTITY a SYSTEM "file:///etc/passwd">]><xliff>&a;</xliff>'
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (BOMB, "declares the entity 'a', which is refused"),
+        (FILE, "declares the entity 'a', which is refused"),
+        (OLD[:900], "not well-formed XML"),
+        (OLD.replace("</group>", "</grup>"), r"a\.xlf:\d+: not well-formed XML: mismatched tag"),
+        (f"<xliff>{DEEP}", "elements more than 100 deep"),
+        (NEW.replace("0001", "D800"), "the element cp has no character 'D800'"),
+        (NEW.replace("0001", "110000"), "the element cp has no character '110000'"),
+        (NEW.replace("0001", "x"), "the element cp has no character 'x'"),
+        ('<?xml version="1.0" encoding="x-unknown"?><xliff/>', "an encoding that is not read"),
+    ],
+)
+def test_files_that_are_refused(data: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        list(reader(data))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<segment><segment></segment><source>a</source></segment>",
+        "<segment><ph><segment><source>a</source></segment></ph><target>b</target></segment>",
+        "<source>a</source><target>b</target><cp hex='61'/><ph></ph>",
+        "<segment><source><source>a</source></source><target><ph><cp/></ph></target></segment>",
+    ],
+)
+def test_elements_in_odd_places(body: str) -> None:
+    with pytest.raises(InputError, match="no unit has a translation"):
+        list(reader(f"<xliff><segment><source>a</source></segment>{body}</xliff>"))
