@@ -161,7 +161,7 @@ class CompiledNetwork:
                 raise MemoryError
 
         words = np.cumsum(sum(side["lengths"][side["rows"]] for side in both))
-        most = min(_WORDS, -(-int(words[-1]) // threads)) if count else 1
+        most = min(_WORDS, -(-int(words[-1]) // max(1, threads))) if count else 1
         bounds = np.flatnonzero(np.diff((words - 1) // most)) + 1
         map_blocks(run, pairwise([0, *bounds.tolist(), count]), threads)
         return logits
