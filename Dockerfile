@@ -6,7 +6,12 @@
 FROM python:3.11-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1
 WORKDIR /source
-COPY constraints.txt LICENSE pyproject.toml README.md setup.cfg ./
+# Compiles the network of words. Any version of the compiler will do.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*
+COPY constraints.txt LICENSE pyproject.toml README.md setup.cfg setup.py ./
 COPY bitextfilter bitextfilter
 # PyTorch's index has builds for processors, which are much smaller.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu

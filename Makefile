@@ -116,10 +116,11 @@ sbom: $(VENV)-audit/bin/python $(VENV)/.installed-demo
 	    $(VENV)/bin/python
 
 # kenlm is built from source: without a C++ compiler, its tests are skipped.
+COMPILED := $(addprefix bitextfilter/similarity/,word_network.c word_network_kernels.h)
 KENLM := $(if $(shell command -v c++),kenlm$(comma))
 $(VENV)/.installed-demo: EXTRAS :=
 $(VENV)/.installed-all: EXTRAS := [$(TESTED),$(KENLM)docs,ray]
-$(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.installed-%: setup.cfg setup.py pyproject.toml constraints.txt $(COMPILED) | $(VENV)/bin/python
 	@echo "installing into $(VENV): some minutes the first time"
 	$(VENV)/bin/python -m pip install --quiet --editable '.$(EXTRAS)'
 	touch $@

@@ -135,7 +135,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
         from bitextfilter.commands.score import main as command
         from bitextfilter.encoders.base import Encoder
         from bitextfilter.models.recurrent import Product
-        from bitextfilter.scoring import model
+        from bitextfilter.scoring import score_columns
         from bitextfilter.text import language
         from bitextfilter.text.processor import TextProcessor
     line = ["--quiet", "-i", str(file), "-o", os.devnull, *options]
@@ -145,7 +145,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
         patched(TextProcessor, "read", lambda f: watch.on("normalise and segment", f)),
         patched(Encoder, "encode", lambda f: watch.on("encode", f)),
         patched(language, "check_columns", lambda f: watch.on("check columns", f)),
-        patched(model, "score_pairs", lambda f: watch.on("score", f)),
+        patched(score_columns, "score_pairs", lambda f: watch.on("score", f)),
         patched(Product, "add_to", noting(products)),
         watch.stage("write"),
     ):

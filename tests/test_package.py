@@ -16,6 +16,7 @@ import bitextfilter
 
 LARGEST = 95 * 10**6
 """Bytes of a wheel; package indexes refuse 100 MB."""
+COMPILED = "bitextfilter/similarity/_word_network.so"
 BUILD = "from setuptools.build_meta import build_wheel; build_wheel({!r})"
 
 
@@ -23,9 +24,9 @@ BUILD = "from setuptools.build_meta import build_wheel; build_wheel({!r})"
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel of a copy of the sources."""
     folder = tmp_path_factory.mktemp("sources")
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("setup.cfg", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
-    skipped = shutil.ignore_patterns("__pycache__")
+    skipped = shutil.ignore_patterns("__pycache__", "*.so")
     shutil.copytree(ROOT / "bitextfilter", folder / "bitextfilter", ignore=skipped)
     line = [sys.executable, "-c", BUILD.format(str(folder))]
     subprocess.run(line, cwd=folder, check=True, capture_output=True, timeout=120)
@@ -36,7 +37,10 @@ def test_everything_of_the_package_is_in_the_wheel(wheel: zipfile.ZipFile) -> No
     paths = (p for p in (ROOT / "bitextfilter").rglob("*") if "__pycache__" not in p.parts)
     wanted = {path.relative_to(ROOT).as_posix() for path in paths if path.is_file()}
     assert {"bitextfilter/py.typed", "bitextfilter/commands/main.py"} <= wanted
-    assert {name for name in wheel.namelist() if ".dist-info/" not in name} == wanted
+    wanted = {name for name in wanted if not name.endswith((".c", ".h", ".so"))}
+    found = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert {name for name in found if name != COMPILED} == wanted
+    assert (COMPILED in found) == (shutil.which("cc") is not None)
 
 
 def test_the_wheel_is_small_enough_for_an_index(wheel: zipfile.ZipFile) -> None:

@@ -26,6 +26,7 @@ from bitextfilter.models.folders import full_model_digest, read_config
 from bitextfilter.models.foreign import files_of
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import check_measures, distinct
+from bitextfilter.similarity.compiled_words import lanes
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.background import BackgroundSample
@@ -123,8 +124,11 @@ def vector_digest(model: Model, measure: str, background: BackgroundSample | Non
         parts += model.languages
     if files_of(model.folder, read_config(model.folder)) is not None:
         parts += [[name, _version(name)] for name in FOREIGN_PACKAGES]
-    if background is not None and MEASURES[measure].needs == "neighbours":
+    needs = MEASURES[measure].needs
+    if background is not None and needs == "neighbours":
         parts.append(background.digest())
+    if needs == "classifier":
+        parts.append(lanes())
     return _digest(parts)
 
 

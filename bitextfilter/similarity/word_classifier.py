@@ -22,6 +22,7 @@ from bitextfilter.arrays import Floats, Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
+from bitextfilter.similarity.compiled_words import CompiledNetwork, SideRows, lanes
 from bitextfilter.similarity.pair_classifier import (
     OTHER_SHAPE,
     ClassifierSettings,
@@ -122,7 +123,7 @@ class WordCache:
                 self._learn(new)
             table, spelling = self._space[: self._known], self._spelling
             lags = self._lag.behind(rows) if self._lag else np.zeros(len(rows))
-        return table, WordRows.of(rows, spaced, spelling), lags
+        return table, WordRows(rows, spaced, spelling), lags
 
     def _learn(self, words: list[str]) -> None:
         """Append the rows of new words to the table, and their spelling."""
@@ -283,6 +284,8 @@ class WordClassifier(PairClassifier):
             for side, lag in enumerate(self._lags(languages))
         ]
 
+        compiled = self._compiled()
+
         def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:
             def score(i: Indices, j: Indices) -> Scores:
                 parts = [np.zeros(0, dtype=np.float32)]
@@ -292,18 +295,39 @@ class WordClassifier(PairClassifier):
                         _Window.of(side, rows[some], cache)
                         for side, rows, cache in zip((source, target), (i, j), caches, strict=True)
                     )
-                    parts.append(self._window_scores(threads, *windows))
+                    parts.append(self._window_scores(compiled, threads, *windows))
                 return np.concatenate(parts)
 
             return score
 
         return scorer
 
-    def _window_scores(self, threads: int, *windows: _Window) -> Scores:
-        """Score row i of both sides, in blocks whose shape depends on their pairs' lengths alone.
+    def _compiled(self) -> CompiledNetwork | None:
+        """Return the network with its present weights, compiled; None where torch has to do."""
+        if not (wide := lanes()):
+            return None
+        weights = {name: tensor.numpy() for name, tensor in self.network.state_dict().items()}
+        if self.bigrams is not None:
+            weights["levels"] = self.bigrams.numpy()
+        return CompiledNetwork(self.settings, weights, wide)
 
-        So no result depends on the other pairs.
-        """
+    def _window_scores(
+        self, compiled: CompiledNetwork | None, threads: int, *windows: _Window
+    ) -> Scores:
+        """Score row i of both sides; no result depends on the other pairs."""
+        if compiled:
+            sides = [
+                SideRows(side.places, side.table.numpy(), side.words, side.vectors)
+                for side in windows
+            ]
+            logits = compiled.logits(sides, threads)
+        else:
+            logits = self._block_logits(threads, *windows)
+        lags = sum(side.lags[side.places] for side in windows)
+        return self.scores(logits, self.settings.language_weight * lags)
+
+    def _block_logits(self, threads: int, *windows: _Window) -> NDArray[np.float32]:
+        """Compute logits by torch, in blocks whose shape depends on their pairs' lengths alone."""
         lengths = [side.words.words.lengths[side.places] for side in windows]
         longest = np.maximum(*lengths)
         logits = np.empty((len(longest), self.settings.logits), dtype=np.float32)
@@ -329,8 +353,7 @@ class WordClassifier(PairClassifier):
             blocks += [(words, places[at : at + size], size) for at in range(0, len(places), size)]
         with one_torch_thread():
             map_blocks(run, blocks, threads)
-        lags = sum(side.lags[side.places] for side in windows)
-        return self.scores(logits, self.settings.language_weight * lags)
+        return logits
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Letters: n pairs, t words a sentence, e the encoder's width.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.text.bigrams import bigrams
-from bitextfilter.text.features import Flags, Spelling, repeats
+from bitextfilter.text.features import Spelling, repeats
 from bitextfilter.text.ragged import Ragged
 
 
@@ -46,21 +47,21 @@ class WordRows:
 
     words: Ragged
     """Places of each sentence's words in a table; at least one."""
-    repeats: NDArray[np.float32]
-    """``(sum of lengths, 2)``: see ``text.features.repeats``."""
     spaced: NDArray[np.float32]
     """``(sum of lengths,)``: 1 for words at the beginning or after a space."""
-    bigrams: Ragged
-    """Keys of each sentence's bigrams: see ``text.bigrams.bigrams``."""
     spelling: Spelling
     """Of all words of the table."""
 
-    @classmethod
-    def of(cls, words: Ragged, spaced: Flags, spelling: Spelling) -> WordRows:
-        """Find repeated words, and bigrams."""
-        distinct, places = np.unique(words.flat, return_inverse=True)
-        again = repeats(Ragged(places, words.lengths), spelling.letters[distinct])
-        return cls(words, again, spaced, bigrams(words, spelling.hashes), spelling)
+    @cached_property
+    def repeats(self) -> NDArray[np.float32]:
+        """``(sum of lengths, 2)``: see ``text.features.repeats``."""
+        distinct, places = np.unique(self.words.flat, return_inverse=True)
+        return repeats(Ragged(places, self.words.lengths), self.spelling.letters[distinct])
+
+    @cached_property
+    def bigrams(self) -> Ragged:
+        """Keys of each sentence's bigrams: see ``text.bigrams.bigrams``."""
+        return bigrams(self.words, self.spelling.hashes)
 
     def padded(self, rows: Indices, size: int, vectors: Vectors) -> WordSentences:
         """Return the sentences of these *rows*, each filled up to *size* words.

@@ -186,7 +186,7 @@ class WordReader:
         self.characters = 0
         """Characters of the tokens kept in memory."""
         self._numbers = WordNumbers("")
-        self._read: dict[str, list[int]] = {}
+        self._read: dict[str, tuple[int, ...]] = {}  # tuples cost the garbage collector nothing
 
     @property
     def words(self) -> list[str]:
@@ -204,15 +204,15 @@ class WordReader:
         for token in tokens:
             if token not in read:
                 words = _NORMALISATION(token, "").split()
-                read[token] = [self._numbers[part] for word in words for part in self._cut(word)]
+                read[token] = tuple(
+                    [self._numbers[part] for word in words for part in self._cut(word)]
+                )
                 self.characters += len(token)
         parts = Ragged.of_lists([read[token] for token in tokens])
-        begins = Ragged(np.zeros(len(parts.flat), dtype=np.float32), parts.lengths)
-        begins.flat[parts.starts[parts.lengths > 0]] = 1
-        numbers, spaced = (
-            View(rows, each).ids().filled(0).first(MOST_WORDS) for each in (parts, begins)
-        )
-        return numbers, spaced.flat
+        parts.flat[:] *= 2  # and 1 for the first of a token
+        parts.flat[parts.starts[parts.lengths > 0]] += 1
+        both = View(rows, parts).ids().filled(0).first(MOST_WORDS)
+        return Ragged(both.flat >> 1, both.lengths), (both.flat & 1).astype(np.float32)
 
 
 def spellings(words: Sequence[str]) -> Spelling:
@@ -232,8 +232,13 @@ def spellings(words: Sequence[str]) -> Spelling:
     )
 
 
-def _flags(word: str, lower: str) -> list[int]:
+_NEGATED = (_NEGATION,)
+
+
+def _flags(word: str, lower: str) -> Sequence[int]:
     """Return the columns of a word's features that are 1."""
+    if word == lower and word.isascii() and word.isalpha():  # as most words are
+        return _NEGATED if lower in NEGATION_PARTS else ()
     found = [_NEGATION] if lower in NEGATION_PARTS else []
     if word != lower and word[0].isupper():
         found.append(_CAPITAL)

@@ -49,6 +49,8 @@ class Normalisation(Settings):
 
     def __call__(self, sentence: str, language: str) -> str:
         """Normalise *sentence*; *language* (``en``) only matters to sacremoses."""
+        if self.by_words and sentence.isascii() and sentence.isalnum():  # as most words are
+            return sentence.lower() if self.lowercase else sentence
         text = _plain(sentence)
         if self.punctuation or self.tokenise:
             if self.punctuation:

@@ -178,7 +178,7 @@ class WordSide:
             vectors[start : start + _WINDOW] = normalize(part, dim=1).half().numpy()
         return cls(
             np.array(rows, dtype=np.int64),
-            WordRows.of(words, spaced, spellings(reader.words)),
+            WordRows(words, spaced, spellings(reader.words)),
             _encoded(reader.words, encode),
             vectors,
             different,

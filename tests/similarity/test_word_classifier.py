@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import write_config
+from bitextfilter.similarity.compiled_words import NO_COMPILED, lanes
 from bitextfilter.similarity.pair_classifier import EncodedSide, load_classifier, save_classifier
 from bitextfilter.similarity.word_classifier import WordCache, WordClassifier
 from bitextfilter.similarity.word_network import (
@@ -230,6 +231,16 @@ def unit(rows: Matrix) -> Matrix:
     return result
 
 
+@pytest.fixture(params=["compiled", "torch"])
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network that computes: both are tested alike."""
+    if request.param == "torch":
+        monkeypatch.setenv(NO_COMPILED, "1")
+    elif not lanes():
+        pytest.skip("the network was not compiled")
+
+
+@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("quality", [0.0, 0.1])
 def test_agrees_with_the_definition(quality: float) -> None:
     classifier, places = make(replace(SETTINGS, minor_error_quality=quality)), np.arange(3)
@@ -246,6 +257,7 @@ def test_agrees_with_the_definition(quality: float) -> None:
     assert np.ptp(expected) > 0.01
 
 
+@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize(
     "changes",
     [

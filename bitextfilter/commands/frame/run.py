@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import re
 import shlex
@@ -420,6 +421,7 @@ class Run:
         if languages is not None or any_languages:
             name = naming_pair(name, languages)
         model = self.load(name, self.common.device, self.common.threads)
+        gc.freeze()  # it stays: the garbage collector need not look through it again and again
         self.facts["model"], self.facts["digest"] = model.name, model.digest
         for grade in read_grades(model.folder, () if any_languages else model.languages):
             if grade.weak:

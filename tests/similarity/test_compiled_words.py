@@ -1,0 +1,191 @@
+"""The compiled network of words: torch's numbers, the same in any company; its library and code."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from console import ROOT
+from numpy.typing import NDArray
+
+from bitextfilter.similarity import compiled_words
+from bitextfilter.similarity.compiled_words import NO_COMPILED, CompiledNetwork, SideRows, lanes
+from bitextfilter.similarity.word_classifier import WordClassifier, _Window
+from bitextfilter.similarity.word_network import WordClassifierSettings
+from bitextfilter.similarity.word_rows import WordRows, WordSentences
+from bitextfilter.text.features import spellings
+from bitextfilter.text.ragged import Ragged
+
+SMALL = WordClassifierSettings(
+    10, width=8, meaning=6, word_kinds=3, hidden=12, buckets=500, spacing=True, bigrams=4000
+)
+WIDE = WordClassifierSettings(
+    33, width=20, meaning=35, word_kinds=18, hidden=50, buckets=9, minor_error_quality=0.1
+)
+SETTINGS = [
+    SMALL,
+    WIDE,
+    replace(SMALL, spacing=False, width=1, meaning=1, word_kinds=1, hidden=1, dim=1),
+    replace(WIDE, bigrams=77, multilingual=True, width=64, word_kinds=8),
+]
+LANES = [4, 8, 16]
+CC = shutil.which("cc")
+SOURCE = ROOT / "bitextfilter/similarity/word_network.c"
+
+
+def classifier_of(settings: WordClassifierSettings) -> WordClassifier:
+    torch.manual_seed(3)
+    classifier = WordClassifier(settings)
+    with torch.no_grad():
+        for parameter in classifier.parameters():
+            parameter.copy_(torch.randn(parameter.shape) * min(0.3, 1 / parameter.shape[-1] ** 0.5))
+    if classifier.bigrams is not None:
+        classifier.bigrams.copy_(torch.randint(0, 256, classifier.bigrams.shape))
+    return classifier.eval()
+
+
+def windows_of(classifier: WordClassifier, longest: int = 1000) -> list[_Window]:
+    """Sentences of one to many words, some unknown, repeated or of figures, in 90 pairs."""
+    chance = np.random.default_rng(4)
+    lengths = [[1, 1, longest, 2, 150, 33], [1, 17, 40, longest // 5, 3, 16]]
+    words = ["", *(f"{word}{n if n % 3 else ''}" for n in range(40) for word in ("a", "Ü.", "b"))]
+    spelling, found = spellings(words), []
+    for side in range(2):
+        sizes = np.array([*lengths[side], *chance.integers(1, 30, 40)])
+        flat = chance.integers(0, len(words), int(sizes.sum())).astype(np.int32)
+        spaced = chance.integers(0, 2, len(flat)).astype(np.float32)
+        vectors = torch.from_numpy(chance.standard_normal((len(words), classifier.settings.dim)))
+        features = torch.from_numpy(classifier.features(side, spelling))
+        with torch.no_grad():
+            table = classifier.table(vectors.float(), features).half()
+        table[0] = 0
+        places = np.concatenate([np.arange(6), chance.integers(0, len(sizes), 84)])
+        sentences = chance.standard_normal((len(sizes), classifier.settings.dim))
+        rows = WordRows(Ragged(flat, sizes), spaced, spelling)
+        lags = np.zeros(len(sizes))
+        found.append(_Window(places, table, rows, lags, sentences.astype(np.float32)))
+    return found
+
+
+def compiled_logits(
+    classifier: WordClassifier,
+    windows: list[_Window],
+    pairs: NDArray[np.int64],
+    lanes: int,
+    threads: int = 1,
+) -> NDArray[np.float32]:
+    weights = {name: tensor.numpy() for name, tensor in classifier.network.state_dict().items()}
+    if classifier.bigrams is not None:
+        weights["levels"] = classifier.bigrams.numpy()
+    sides = [SideRows(w.places[pairs], w.table.numpy(), w.words, w.vectors) for w in windows]
+    return CompiledNetwork(classifier.settings, weights, lanes).logits(sides, threads)
+
+
+def exact_logits(classifier: WordClassifier, windows: list[_Window]) -> NDArray[np.float32]:
+    """Torch's, in float64."""
+    padded = WordRows.padded
+
+    def twice(words: WordRows, rows: Any, size: int, vectors: Any) -> WordSentences:
+        side = padded(words, rows, size, vectors)
+        names = "lengths", "repeats", "spaced", "vectors"
+        return replace(side, **{name: getattr(side, name).double() for name in names})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WordRows, "padded", twice)
+        patch.setattr(torch.Tensor, "float", torch.Tensor.double)
+        return copy.deepcopy(classifier).double()._block_logits(1, *windows)
+
+
+def needs(width: int) -> None:
+    if lanes() < width:
+        pytest.skip("not compiled, or the processor has no such vectors")
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_the_logits_are_torchs(settings: WordClassifierSettings) -> None:
+    needs(4)
+    classifier = classifier_of(settings)
+    windows = windows_of(classifier)
+    expected = exact_logits(classifier, windows)
+    assert expected.shape == (90, settings.logits) and np.ptp(expected) > 0.01
+    for width in LANES[: lanes().bit_length() - 2]:
+        found = compiled_logits(classifier, windows, np.arange(90), width)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("width", LANES)
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_a_pair_has_the_same_logits_in_any_company(
+    settings: WordClassifierSettings, width: int
+) -> None:
+    needs(width)
+    classifier = classifier_of(settings)
+    windows = windows_of(classifier, 300)
+    whole = compiled_logits(classifier, windows, np.arange(90), width)
+    chance = np.random.default_rng(5)
+    for pairs in [chance.integers(0, 90, 700), np.arange(0), *np.arange(90)[:20, None]]:
+        found = compiled_logits(classifier, windows, pairs, width, threads=2)
+        assert np.array_equal(found, whole[pairs])
+
+
+@pytest.mark.parametrize("width", LANES)
+def test_what_is_not_a_number_stays_so(width: int) -> None:
+    """An encoder of another library may return such vectors; a kernel's place comes of them."""
+    needs(width)
+    classifier = classifier_of(SMALL)
+    windows = windows_of(classifier, 20)
+    windows[0].table[5] = float("nan")
+    expected = np.isnan(classifier._block_logits(1, *windows))
+    found = np.isnan(compiled_logits(classifier, windows, np.arange(90), width))
+    assert expected.any() and not expected.all() and np.array_equal(found, expected)
+
+
+def test_without_a_library_torch_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    classifier = classifier_of(SMALL)
+    assert (classifier._compiled() is None) == (lanes() == 0)
+    (tmp_path / "text.so").write_text("no library")
+    for name in ("none.so", "text.so"):
+        monkeypatch.setattr(compiled_words, "LIBRARY", tmp_path / name)
+        assert lanes() == 0 and classifier._compiled() is None
+
+
+def test_the_environment_turns_the_library_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NO_COMPILED, "1")
+    assert lanes() == 0 and classifier_of(SMALL)._compiled() is None
+
+
+def compiled(out: Path, *options: str, source: Path = SOURCE) -> Path:
+    """Build a library, without a warning."""
+    if CC is None:
+        pytest.skip("no C compiler")
+    line = [CC, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *options]
+    subprocess.run([*line, str(source), "-o", str(out), "-lm"], check=True, timeout=120)
+    return out
+
+
+def test_a_library_of_another_layout_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = tmp_path / "old.c"
+    functions = ("layout", "lanes", "logits")
+    old.write_text("".join(f"long word_{name}(void) {{ return 16; }}\n" for name in functions))
+    monkeypatch.setattr(
+        compiled_words, "LIBRARY", compiled(tmp_path / "old.so", "-shared", "-fPIC", source=old)
+    )
+    assert lanes() == 0
+
+
+def test_the_code_has_no_warning_and_reads_only_its_own_memory(tmp_path: Path) -> None:
+    """A program scores random pairs of random networks under the sanitizers."""
+    checked = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    source = Path(__file__).with_name("check_word_network.c")
+    program = compiled(tmp_path / "checked", *checked, f"-I{SOURCE.parent}", source=source)
+    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
