@@ -201,6 +201,14 @@ def test_names_that_would_stand_twice() -> None:
     assert made(*words, "source", data=line) == "a\tb\ta\n"
 
 
+def test_a_name_that_no_header_can_hold(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.parquet", **{"source": ["a"], "target": ["b"], "n\tx": [1]})
+    words = ("--from", "parquet", "--keep", "n\tx", "--header", path)
+    for reject in ((), ("--on-error", "reject")):
+        says(call(*words, *reject), 65, "a.parquet: a tab in the header; --whitespace makes it")
+    assert made(*words, "--whitespace") == "source\ttarget\tn x\na\tb\t1\n"
+
+
 def test_folders_and_packed_tables(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet.gz"
     path.write_bytes(gzip.compress(b"PAR1"))

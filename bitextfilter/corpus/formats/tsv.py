@@ -14,6 +14,7 @@ from bitextfilter.corpus.formats.base import (
     PairReader,
     PairRecord,
     PairWriter,
+    UnfitError,
     in_one_line,
 )
 from bitextfilter.errors import InputError, SettingsError
@@ -106,7 +107,11 @@ def table_writer(
         row = [*texts, *(further.names or ())]
         if double := next((name for name in row if row.count(name) > 1), None):
             raise SettingsError(f"two columns would be called {double!r}: --fields names the texts")
-        return encoded(row, ["header"] * len(row))
+        try:
+            return encoded(row, ["header"] * len(row))
+        except UnfitError as problem:  # no fault of the first pair
+            reason, remedy = problem.args
+            raise InputError(reason, file=source.name, remedy=remedy) from problem
 
     def lines(pair: PairRecord) -> tuple[bytes]:
         others = [text or "" for text in further.of(pair)]
