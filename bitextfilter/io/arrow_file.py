@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy
 
 from bitextfilter.errors import DeviceError, InputError
-from bitextfilter.io.files import is_packed, naming_input, open_bytes
+from bitextfilter.io.files import SPACES, is_packed, naming_input, open_bytes
 from bitextfilter.io.rows import UNFIT, WINDOW_BYTES
 
 if TYPE_CHECKING:
@@ -256,14 +256,11 @@ def _has_breaks(rows: bytes, count: int) -> bool:
     return low != count and (rows.count(b"\t") + rows.count(b"\n") != count or b"\r\n" in rows)
 
 
-_SPACES = bytes.maketrans(b"\t\n\r", b"   ")
-
-
 def _row(texts: Sequence[bytes | None]) -> bytes:
     """Return a row; one with a tab or line break in a text is marked as unfit in each column."""
     fields = [text or b"" for text in texts]
     if any(b"\t" in field or b"\n" in field for field in fields) or fields[-1].endswith(b"\r"):
-        fields = [UNFIT + field.translate(_SPACES) for field in fields]
+        fields = [UNFIT + field.translate(SPACES) for field in fields]
     return b"\t".join(fields) + b"\n"
 
 

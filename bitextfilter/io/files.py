@@ -241,6 +241,10 @@ def read_small(stream: BinaryIO, name: str) -> bytes:
     return data
 
 
+SPACES = bytes.maketrans(b"\t\n\r", b"   ")
+"""Makes spaces of tabs and line endings, by ``bytes.translate``."""
+
+
 def without_ending(line: bytes) -> bytes:
     """Return *line* without its ``\\n``, and without a ``\\r`` just before that."""
     text = line.removesuffix(b"\n")
