@@ -66,7 +66,7 @@ bench: install
 torture: install
 	$(VENV)/bin/python tests/faults/torture.py --hours $(HOURS) --jobs $(JOBS)
 
-TESTED := bleu,combiner,cpu,ctranslate2,export,fasttext,language,lingua,morfessor,near,onnx,parquet,remote,report,sentence-transformers,sentences,static,statistics,test
+TESTED := bleu,combiner,cpu,ctranslate2,export,fasttext,language,lingua,morfessor,near,onnx,pages,parquet,remote,report,sentence-transformers,sentences,static,statistics,test
 
 # torch stays as pinned. The documentation and Ray are tested with new versions alone.
 oldest:

@@ -18,6 +18,7 @@ import random
 import resource
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -70,20 +71,22 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
 def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
     """Costs of links by the model."""
     from bitextfilter.mining.link_costs import (
+        Document,
+        KnownBefore,
         LinkSettings,
         VectorLinkCosts,
-        group_texts,
-        grouped_document,
+        character_ends,
+        group_sums,
     )
+    from bitextfilter.mining.word_coverage import WordCoverage, document_words
 
-    settings = LinkSettings()
-    first, second = (
-        grouped_document(
-            side, model.encode(group_texts(side, settings.largest), language), settings.largest
-        )
-        for side, language in zip((source, target), model.languages, strict=True)
-    )
-    return VectorLinkCosts(first, second, settings, 1.1)
+    settings, sides, words = LinkSettings(), [], []
+    for side, language in zip((source, target), model.languages, strict=True):
+        groups = group_sums(model.encode(side, language), settings.largest)
+        sides.append(Document(groups, character_ends(side)))
+        words.append(document_words(side, partial(model.encode, language=language)))
+    known = KnownBefore(1.1, WordCoverage(words[0], words[1], settings.largest))
+    return VectorLinkCosts(sides[0], sides[1], settings, known)
 
 
 def plain_cost(costs: VectorLinkCosts) -> float:

@@ -61,6 +61,7 @@ OWNERS = {
     "onnxruntime": {"encoders/onnx_network.py"},
     "sentence_transformers": {"encoders/sentence_transformers_model.py"},
     "transformers": {"encoders/sentence_transformers_model.py"},
+    "trafilatura": {"text/pages.py"},
     "torch": {
         "models/",
         "encoders/",

@@ -20,12 +20,10 @@ from bitextfilter.commands.align_documents import (
     RowForm,
     check_documents,
     given_options,
-    reject_line_of,
-    warn_of_languages,
-    without_tab,
     write_alignments,
 )
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.documents import reject_line_of, warn_of_languages, without_tab
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     COUNT,

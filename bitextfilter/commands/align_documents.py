@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -12,6 +12,11 @@ import click
 from click.core import ParameterSource
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.documents import (
+    ReadDocument,
+    SentenceReader,
+    warn_of_languages,
+)
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     DIGITS,
@@ -27,8 +32,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.document_files import FileUses, ListedPair, link_line, read_document_list
-from bitextfilter.io.files import open_input, open_output, stream_name
-from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
+from bitextfilter.io.files import open_output, stream_name
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
 
-_TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 _TOGETHER = "links of several documents in one file cannot be told apart"
 _APART = "give each a file of its own: a third column of the list, or an output"
 _FEWEST = 20
@@ -164,12 +167,11 @@ def main(
 
     --by names the evidence for links:
 
-    - model: vectors of neighbouring sentences joined, and lengths (score: cosine, -1 to 1)
+    - model: vectors of sentences and of their words, and lengths (score: cosine, -1 to 1)
     - words: words that often occur in linked sentences, and lengths (score: cosine, -1 to 1)
     - length: numbers of characters (score: probability of such lengths, 0 to 1)
 
-    --source-vectors and --target-vectors take the place of a model: neighbouring sentences have the
-    mean of their vectors.
+    --source-vectors and --target-vectors take the place of a model; then words do not count.
 
     Documents are held in memory; time and memory grow with the number of sentences. Documents
     that are hardly translations get a warning. A line that is not UTF-8 or has a tab or NUL
@@ -289,14 +291,7 @@ def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> 
     return vectors
 
 
-class _Side(NamedTuple):
-    """Sentences of one document, blank ones left out, and the numbers of their lines, from 0."""
-
-    sentences: list[str]
-    numbers: list[int]
-
-
-_Sides = tuple[_Side, _Side]
+_Sides = tuple[ReadDocument, ReadDocument]
 _Align = Callable[[_Sides], "Alignment"]
 
 
@@ -321,17 +316,6 @@ def _warn(
     known = by == "model" or min(map(len, texts)) >= _FEWEST
     if known and distance is not None and distance > _UNRELATED[by]:
         run.warn(f"{name} do not look like translations ({distance:.2f} of 1 apart)")
-
-
-def warn_of_languages(
-    run: Run, model: Model, sides: Sequence[Sequence[str]], name: str = ""
-) -> None:
-    """Warn of texts that seem to be in other languages than the model's."""
-    from bitextfilter.text.language import check_columns
-
-    warning = check_columns(sides[0], sides[1], model.processor)
-    if warning is not None:
-        run.warn(name + warning)
 
 
 def _is_kept(link: Link, least: float) -> bool:
@@ -360,7 +344,7 @@ def _number_lines(sides: _Sides, links: list[Link], form: RowForm, least: float)
 
 
 class DocumentReader:
-    """Reads documents for a run, and rejects their bad lines as its row options say."""
+    """Reads the two documents of each pair for a run."""
 
     def __init__(
         self, run: Run, split: tuple[str, str] | None, vectors: Sequence[GivenVectors] = ()
@@ -369,14 +353,7 @@ class DocumentReader:
 
         *vectors* of the lines of both sides are checked, if there are any.
         """
-        self._run, self._languages, self._vectors = run, split, vectors
-        if split is not None:
-            from bitextfilter.text.words import split_sentences
-
-            split_sentences("", split[0])  # is it installed?
-        rejects = run.row_settings.rejects
-        if rejects is not None and run.rejects is None:
-            run.rejects = run.output(rejects)
+        self._run, self._sentences = run, SentenceReader(run, split, vectors)
 
     def pair(self, source: str, target: str) -> _DocumentPair:
         """Return two files as documents; UsageError if this run writes one of them."""
@@ -415,53 +392,11 @@ class DocumentReader:
         """Read the source, then the target."""
         return self._side(pair.source, place, 0), self._side(pair.target, place, 1)
 
-    def _side(self, text: str | list[bytes], place: str, side: int) -> _Side:
+    def _side(self, text: str | list[bytes], place: str, side: int) -> ReadDocument:
         if isinstance(text, list):
-            return self._sentences(text, f"{place} ({('source', 'target')[side]})", side)
-        with open_input(text, self._run.stdin if text == "-" else None) as stream:
-            return self._sentences(stream, stream_name(text), side)
-
-    def _sentences(self, lines: Iterable[bytes], name: str, side: int) -> _Side:
-        """Return the sentences of the lines that are neither blank nor bad."""
-        document = _Side([], [])
-        for row in self._rows(RowReader(lines, name, TextColumn(blank=True)), side):
-            self._run.counts["rows"] += 1
-            found = without_tab(row, name)
-            if isinstance(found, BadRow):
-                reject_line_of(self._run, found, name)
-                continue
-            sentences = self._divided(found.text, side)
-            document.sentences.extend(sentences)
-            document.numbers.extend([row.number - 1] * len(sentences))
-        return document
-
-    def _rows(self, reader: RowReader, side: int) -> Iterable[Row | BadRow]:
-        if not self._vectors:
-            return reader
-        from bitextfilter.io.given_vectors import GivenRows
-
-        return GivenRows(reader, [self._vectors[side]])
-
-    def _divided(self, text: str, side: int) -> list[str]:
-        if self._languages is None:
-            return [] if is_blank(text) else [text]
-        from bitextfilter.text.words import split_sentences
-
-        return split_sentences(text, self._languages[side])
+            return self._sentences.of_lines(text, f"{place} ({('source', 'target')[side]})", side)
+        return self._sentences.of_file(text, side)
 
 
 def _fail(error: InputError) -> _Sides:
     raise error
-
-
-def without_tab(row: Row | BadRow, name: str) -> Row | BadRow:
-    """Return the row, or a bad one if its text has a tab, which would shift the columns."""
-    if isinstance(row, Row) and "\t" in row.text:
-        return BadRow(row.number, row.line, row.ending, "a tab in the line", _TABS, name)
-    return row
-
-
-def reject_line_of(run: Run, row: BadRow, name: str) -> None:
-    """Reject a line of one of several files: the reason that is kept names its file."""
-    keep = run.row_settings.reject
-    run.reject(row._replace(reason=f"{name}: {row.reason}") if keep else row)

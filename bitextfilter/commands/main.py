@@ -36,6 +36,7 @@ COMMANDS = {
     "bitext-judge": "label a few hundred rows of a corpus, and learn what a cut yields",
     "bitext-models": "list, show, inspect and verify models",
     "bitext-noise": "damage clean pairs as crawls do, with labels",
+    "bitext-pair-documents": "find the documents of two collections that are translations",
     "bitext-paraphrase": "make paraphrases, and score their quality",
     "bitext-rank": "order rows by score, and keep the best",
     "bitext-report": "show a scored corpus on one page",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
-import numpy as np
 
 from bitextfilter.commands.frame.budget import Budget
 from bitextfilter.commands.frame.command import command
@@ -25,12 +25,12 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.ranking import Ranked, RankedRows, Ranking, ScoredColumns, Selection
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, is_blank, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.corpus.diverse_sample import DiverseOrder, SampleSettings
+    from bitextfilter.io.ranking import Ranked, RankedRows, Selection
     from bitextfilter.similarity.clusters import PairVectors
 
 _SIDES = ("source", "target")
@@ -117,7 +117,7 @@ def _sample(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -
     order = diverse_order(incoming.vectors, ranked.scores(), settings.sampling(run.common.threads))
     _tell(run, settings, ranked, order)
     ranked = ranked.in_order(order.places)
-    selection = ranked.select(budget.choice(-np.inf))
+    selection = ranked.select(budget.choice(-math.inf))
     budget.tell(run, ranked, selection)
     output.write(incoming.reader.first_line())
     for part in ranked.read(selection):
@@ -139,6 +139,7 @@ class _Incoming(NamedTuple):
 
 def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
     """Open the input, and load the model or the given vectors."""
+    from bitextfilter.io.ranking import ScoredColumns
     from bitextfilter.similarity.clusters import PairVectors
 
     sides = run.row_settings.columns
@@ -181,6 +182,7 @@ def _judged(rows: Iterable[Row | BadRow], reader: RowReader) -> Iterator[Row | B
 
 def _read(run: Run, incoming: _Incoming, budget: Budget) -> Ranked:
     """Read everything: lines, scores and sizes into a ranking, and the vectors."""
+    from bitextfilter.io.ranking import Ranking
     from bitextfilter.io.spill import Spill
 
     ranking = Ranking(run.enter(Spill()), best_first=False)
@@ -202,7 +204,7 @@ def _tell(run: Run, settings: _Settings, ranked: Ranked, order: DiverseOrder) ->
     unscored = ranked.unscored()
     if 0 < len(ranked) == unscored:
         run.warn(f"no row has a number in column {settings.column}: all are drawn")
-    run.counts.update(unscored=unscored, clusters=len(np.unique(order.clusters)))
+    run.counts.update(unscored=unscored, clusters=len(set(order.clusters.tolist())))
     if settings.drop_similar is not None:
         run.counts["similar"] = int((order.like >= 0).sum())
 

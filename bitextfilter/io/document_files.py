@@ -15,7 +15,9 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, lines_of
 from bitextfilter.io.json_text import parse_json
 
-_ROW = "a row has a source file, a target file, and perhaps a file for the result"
+_ROW = "a row has a source file, a target file, and perhaps a score or a file for the result"
+_SCORE = re.compile(r"[01](\.\d{1,9})?")
+"""A number from 0 to 1; ``./1`` is a file of that name."""
 _OBJECT = 'an object has "source" and "target", each a text or a list of sentences'
 
 
@@ -53,8 +55,13 @@ def read_document_list(
 
 
 def _row(line: bytes) -> ListedPair:
-    """Read a row of files. Raises ValueError with the reason."""
+    """Read a row of files; a score, as bitext-pair-documents writes it, is no file.
+
+    Raises ValueError with the reason.
+    """
     columns = os.fsdecode(line).rstrip("\r\n").split("\t")
+    if len(columns) > 2 and _SCORE.fullmatch(columns[2]):
+        del columns[2]
     if len(columns) not in (2, 3):
         raise ValueError(f"{len(columns)} columns")
     source, target, output = (*map(_path, columns), None)[:3]
@@ -80,20 +87,23 @@ def _object(line: bytes) -> ListedPair:
         found = parse_json(line)
     except ValueError as problem:
         raise ValueError(f"no JSON: {problem}") from problem
-    source, target = (_lines(found.get(side), side) for side in ("source", "target"))
+    source, target = (lines_of_text(found.get(side), side) for side in ("source", "target"))
     output = None if found.get("output") is None else _path(found["output"])
     return ListedPair(source, target, None if output == "-" else output)
 
 
-def _lines(text: object, side: str) -> list[bytes]:
-    """Return the lines of a text or the sentences of a list, each with an ending."""
+def lines_of_text(text: object, name: str) -> list[bytes]:
+    """Return the lines of a text or the sentences of a list, each with an ending.
+
+    Raises ValueError, with the *name* of the member, for anything else, or no lines.
+    """
     lines = text.removesuffix("\n").split("\n") if isinstance(text, str) and text else text or []
     if not isinstance(text, str | list) or not isinstance(lines, list):
-        raise ValueError(f"no {side}")
+        raise ValueError(f"no {name}")
     if not all(isinstance(line, str) for line in lines):
-        raise ValueError(f"no {side}")
+        raise ValueError(f"no {name}")
     if any("\n" in line for line in lines):
-        raise ValueError(f"a sentence of the {side} has a line end in it")
+        raise ValueError(f"a sentence of the {name} has a line end in it")
     return [f"{line}\n".encode("utf-8", "surrogatepass") for line in lines]
 
 

@@ -24,13 +24,12 @@ from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.mining.link_costs import (
     BackgroundVectors,
     Document,
+    KnownBefore,
     LengthLinkCosts,
     LinkSettings,
     VectorLinkCosts,
     character_ends,
     group_sums,
-    group_texts,
-    grouped_document,
     learned_vectors,
     link_weight,
     surface_vectors,
@@ -46,19 +45,20 @@ from bitextfilter.mining.monotonic import (
     cheapest_path,
     with_scores,
 )
+from bitextfilter.mining.word_coverage import Encode, WordCoverage, document_words
 from bitextfilter.similarity.vectors import unit_rows
 
 PRIOR_CHARACTERS = 200
 """Characters added on either side to the linked sentences, for the ratio of lengths."""
 LEARNING_ROUNDS = 2
 """Rounds of learning words from the links found so far."""
+_NEAR = 16
+"""Sentences to either side of the first path that are searched again, with words and lengths."""
 _MARGIN = 8
 """Sentences to either side of the first path within which links are re-scored."""
 RESCORING_ROUNDS = 12
 """Rounds of queries; after them, links that were not queried are impossible."""
 
-_Encode = Callable[[list[str]], Vectors]
-"""Function from texts to their vectors ``(n, dim)``."""
 ModelScorer = Callable[[list[str], list[str]], Scores]
 """Function from ``n`` pairs of texts to the probability of translations, ``(n,)``, 0 to 1."""
 Penalties = Callable[[Sequence[Span]], Integers]
@@ -77,7 +77,7 @@ class Alignment(NamedTuple):
 class DocumentModel(NamedTuple):
     """Functions and vectors of a model, for documents in its languages."""
 
-    encoders: tuple[_Encode, _Encode]
+    encoders: tuple[Encode, Encode]
     """Encoders of source and target texts."""
     background: BackgroundVectors | None = None
     """See :class:`VectorLinkCosts`."""
@@ -88,17 +88,22 @@ class DocumentModel(NamedTuple):
 def align_by_vectors(
     source: Sequence[str], target: Sequence[str], model: DocumentModel, settings: LinkSettings
 ) -> Alignment:
-    """Align by the vectors of sentences, and of neighbouring sentences joined by a space.
+    """Align by the vectors of sentences and by those of their words.
 
-    The score of a link is the cosine of its two texts, -1 to 1.
+    The score of a link is the cosine of the means of its sentences' vectors, -1 to 1.
     """
+    sides = source, target
+    encoded = [encode(list(side)) for side, encode in zip(sides, model.encoders, strict=True)]
     first, second = (
-        grouped_document(side, encode(group_texts(side, settings.largest)), settings.largest)
-        for side, encode in zip((source, target), model.encoders, strict=True)
+        _document(side, vectors, settings) for side, vectors in zip(sides, encoded, strict=True)
     )
-    costs, links = _cheapest((first, second), settings, model.background)
+    words = [
+        document_words(side, encode) for side, encode in zip(sides, model.encoders, strict=True)
+    ]
+    coverage = WordCoverage(words[0], words[1], settings.largest)
+    costs, links = _cheapest((first, second), settings, model.background, coverage)
     if model.scorer is not None:
-        penalties = partial(_penalties, (source, target), model.scorer, settings.penalty)
+        penalties = partial(_penalties, sides, model.scorer, settings.penalty)
         links = rescore_links(costs, links, penalties)
     return Alignment(links, costs.distance([link.span for link in links]))
 
@@ -115,24 +120,31 @@ def align_by_given_vectors(
     link is the cosine of both sides, -1 to 1.
     """
     first, second = (
-        Document(group_sums(unit_rows(rows), settings.largest), character_ends(side))
+        _document(side, rows, settings)
         for side, rows in zip((source, target), vectors, strict=True)
     )
     costs, links = _cheapest((first, second), settings)
     return Alignment(links, costs.distance([link.span for link in links]))
 
 
+def _document(sentences: Sequence[str], vectors: Vectors, settings: LinkSettings) -> Document:
+    """Return the document of sentences and their vectors ``(n, dim)``."""
+    return Document(group_sums(unit_rows(vectors), settings.largest), character_ends(sentences))
+
+
 def _cheapest(
     sides: tuple[Document, Document],
     settings: LinkSettings,
     background: BackgroundVectors | None = None,
+    coverage: WordCoverage | None = None,
 ) -> tuple[VectorLinkCosts, list[Link]]:
-    """Return the costs by vectors and lengths, and the cheapest links by them."""
+    """Return the costs by vectors, lengths and words, and the cheapest links by them."""
     first, second = sides
     links = align(VectorLinkCosts(first, second, settings, None, background))
     ratio = _length_ratio(links, first.ends, second.ends)
-    costs = VectorLinkCosts(first, second, settings, ratio, background)
-    return costs, align(costs, links)
+    known = KnownBefore(ratio, coverage)
+    costs = VectorLinkCosts(first, second, settings, known, background)
+    return costs, align(costs, links, _NEAR)
 
 
 def align_by_words(
@@ -156,7 +168,7 @@ def align_by_words(
             )
         ]
         ratio = _length_ratio(links, first.ends, second.ends)
-        costs = VectorLinkCosts(learned[0], learned[1], settings, ratio)
+        costs = VectorLinkCosts(learned[0], learned[1], settings, KnownBefore(ratio))
         links = align(costs, links)
     return Alignment(links, costs.distance([link.span for link in links]))
 

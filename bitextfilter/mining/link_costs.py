@@ -5,10 +5,11 @@ deviations, a link costs -log P(its size) - log P(|δ| or more). Sizes and const
 paper (sections 3.1 to 3.3, table 5), but target characters for a source character are counted in
 the documents.
 
-The cost of a link is the distance of the vectors of its two texts, relative to their distance from
-unrelated sentences, times the size of the link (Thompson & Koehn 2019, "Vecalign", section 3.1).
-Ours: a difference in length costs too, and the size is not only the number of sentence pairs in the
-link; both were chosen on development data.
+The cost of a link is the distance of the vectors of its sides, relative to their distance from
+unrelated sentences (Thompson & Koehn 2019, "Vecalign", section 3.1), times half its sentences.
+Ours: words without a similar one on the other side cost, those of sentences left out, too; so does
+a difference in length, as in Gale & Church, and each further sentence of a side. The weights are
+about those of a conditional random field that was learnt on development documents.
 
 Without a model, words that stand in both documents (names, numbers, loans), or begin alike, give
 first links. Words that often stand in the same links then translate each other: each link gets a
@@ -24,6 +25,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Floats, Indices, Integers, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining.monotonic import Link, LinkSize, Span
+from bitextfilter.mining.word_coverage import WordCoverage
 from bitextfilter.similarity.vectors import cosine_pairs, unit_products, unit_rows
 from bitextfilter.text.words import word_forms
 
@@ -44,17 +47,24 @@ class LinkSettings:
     largest: int = 5
     """Most sentences of a side in a link with one of the other; fewer in one with more."""
     skip: float = 0.9
-    """Cost of leaving out a sentence, where linking two unrelated ones costs 1."""
-    length: float = 1.0
-    """Weight of the squared logarithm of the ratio of lengths."""
+    """Cost of leaving out a sentence, beside that of its words, which is in proportion."""
+    length: float = 0.22
+    """Weight of the squared difference of lengths, relative to ten times their sum."""
+    more: float = 0.6
+    """Cost of each sentence after the first on the longer side of a link."""
+    both: float = 0.66
+    """Cost of each sentence after the first on the shorter side of a link."""
+    words: float = 1.45
+    """Cost of the words of a sentence of the mean weight, where nothing covers them."""
     penalty: float = 0.3
     """Cost, times the size, of a link that the model scorer is sure is no translation."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.largest <= 10:
             raise SettingsError("a link has 1 to 10 sentences of a side")
-        if not all(0 <= cost <= 100 for cost in (self.skip, self.length, self.penalty)):
-            raise SettingsError("the costs of skips, lengths and penalties are from 0 to 100")
+        costs = (self.skip, self.length, self.more, self.both, self.words, self.penalty)
+        if not all(0 <= cost <= 100 for cost in costs):
+            raise SettingsError("costs are from 0 to 100")
 
     def links(self) -> list[LinkSize]:
         """Return the sizes of links, small ones first."""
@@ -64,11 +74,7 @@ class LinkSettings:
 
 
 def link_weight(size: LinkSize) -> float:
-    """Return the factor on the distance of a link's texts: higher for more sentences.
-
-    It is the mean of n + m - 1, by which long links cost too little, and of the number of sentence
-    pairs n × m, by which they cost too much.
-    """
+    """Return the factor on a model scorer's penalty: the mean of n + m - 1 and n × m."""
     return (size.source * size.target + size.source + size.target - 1) / 2
 
 
@@ -159,8 +165,12 @@ BackgroundVectors = tuple[Vectors, Vectors]
 
 _SAMPLE = 128
 """Sentences of a side that stand for unrelated ones."""
-SMOOTHING = 10
-"""Characters added to every length: ratios of short texts are unreliable."""
+SMOOTHING = 20
+"""Characters added to the lengths of both sides: those of short texts are unreliable."""
+WORDS_LEFT_OUT = 1.6
+"""Cost of leaving out words, relative to that of leaving out a sentence."""
+WORDLESS = 0.8
+"""Weight of the words of a sentence where none are known: those of unrelated ones are uncovered."""
 COARSE_LARGEST = 2
 """Most sentences of a coarser document in a link. Its pairs of sentences may begin within a pair
 of the other document."""
@@ -177,8 +187,8 @@ class Document:
     """Sentences in their order, as vectors of groups and lengths."""
 
     groups: Vectors
-    """Unit vectors ``(largest, n + 1, dim)``: row i of part k - 1 is the vector of the k sentences
-    up to position i as one text, 0 where there are fewer."""
+    """Unit vectors ``(largest, n + 1, dim)``: row i of part k - 1 is the direction of the sum of
+    the k sentences up to position i, 0 where there are fewer."""
     ends: NDArray[np.int64]
     """Characters up to each position, ``(n + 1,)``."""
 
@@ -212,29 +222,18 @@ def group_sums(vectors: Vectors, largest: int) -> Vectors:
     return np.stack([unit_rows(part) for part in parts])
 
 
-def group_texts(sentences: Sequence[str], largest: int) -> list[str]:
-    """Return the sentences, then every two neighbours joined, and so on up to *largest*."""
-    counts = range(1, min(largest, len(sentences)) + 1)
-    return [
-        " ".join(sentences[first : first + count])
-        for count in counts
-        for first in range(len(sentences) - count + 1)
-    ]
-
-
-def grouped_document(sentences: Sequence[str], vectors: Vectors, largest: int) -> Document:
-    """Return the document of sentences and the vectors ``(g, dim)`` of their group texts."""
-    n, start = len(sentences), 0
-    parts = np.zeros((largest, n + 1, vectors.shape[1]), np.float32)
-    for part, count in zip(parts, range(1, min(largest, n) + 1), strict=False):
-        part[count:] = unit_rows(vectors[start : start + n - count + 1])
-        start += n - count + 1
-    return Document(parts, character_ends(sentences))
-
-
 def character_ends(sentences: Sequence[str]) -> Indices:
     """Return the characters up to each position, ``(n + 1,)``."""
     return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+
+
+class KnownBefore(NamedTuple):
+    """What is known of two documents beside their vectors."""
+
+    ratio: float | None = None
+    """Target characters for a source character in translations; None: lengths do not count."""
+    coverage: WordCoverage | None = None
+    """None: as many words are uncovered as the vectors are apart."""
 
 
 class VectorLinkCosts:
@@ -245,36 +244,42 @@ class VectorLinkCosts:
         source: Document,
         target: Document,
         settings: LinkSettings,
-        ratio: float | None = None,
+        known: KnownBefore | None = None,
         background: BackgroundVectors | None = None,
     ) -> None:
         """Measure the distances of groups from unrelated sentences of the other document.
 
-        Both have groups of up to ``settings.largest``. *ratio*: target characters for a source
-        character in translations; None: lengths do not count. *background*: further unrelated
+        Both have groups of up to ``settings.largest``. *known*: what an earlier alignment or the
+        texts tell; None: neither lengths nor words count. *background*: further unrelated
         sentences for short documents.
         """
         self._source, self._target, self._settings = source, target, settings
-        self._ratio, self._background = ratio, background
+        self._known, self._background = known or KnownBefore(), background
         self.links = settings.links()
         samples = [
             _sample(side.sentences, background[number] if background else side.sentences[:0])
             for number, side in enumerate((source, target))
         ]
         self._usual = (_mean_distances(source, samples[1]), _mean_distances(target, samples[0]))
-        skip = int(whole_costs(np.asarray(settings.skip)))
-        self.skip_source = np.full(len(source), skip)
-        self.skip_target = np.full(len(target), skip)
+        coverage = self._known.coverage
+        unknown = np.full(len(source), WORDLESS), np.full(len(target), WORDLESS)
+        self.skip_source, self.skip_target = (
+            whole_costs(settings.skip * (1 + WORDS_LEFT_OUT * masses))
+            for masses in (coverage.masses if coverage else unknown)
+        )
 
     def block(self, rows: slice, columns: slice) -> Integers:
-        """Return the weight of links × the distance of their sides, ``(links, rows, columns)``."""
+        """Return the costs of links, ``(links, rows, columns)``."""
         stops = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
-        costs = [
-            whole_costs(
-                link_weight(size) * (self._distance(size, *stops) + self._length_cost(size, *stops))
-            )
-            for size in self.links
-        ]
+        settings, coverage = self._settings, self._known.coverage
+        uncovered = coverage.uncovered(self.links, rows, columns) if coverage else None
+        costs = []
+        for number, size in enumerate(self.links):
+            apart = sum(size) / 2 * self._distance(size, *stops)
+            lonely = 2 * WORDLESS * apart if uncovered is None else uncovered[number]
+            cost = apart + settings.words * lonely + settings.length * self._lengths(size, *stops)
+            cost += settings.more * (max(size) - 1) + settings.both * (min(size) - 1)
+            costs.append(whole_costs(cost))
         return np.stack(costs)
 
     def coarser(self) -> VectorLinkCosts:
@@ -316,14 +321,15 @@ class VectorLinkCosts:
         usual = self._usual[0][a, rows][:, None] + self._usual[1][b, columns]
         return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
 
-    def _length_cost(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
-        """Return the weighted squared logarithm of the lengths' ratio over the usual ratio."""
-        if self._ratio is None:
+    def _lengths(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
+        """Return the squared difference of lengths, relative to ten times their sum; at most 10."""
+        ratio = self._known.ratio
+        if ratio is None:
             return np.zeros((len(rows), len(columns)))
-        source = group_lengths(self._source.ends, rows, size.source) + SMOOTHING
-        target = group_lengths(self._target.ends, columns, size.target) + SMOOTHING
-        ratios = np.log(target) - np.log(source)[:, None] - math.log(self._ratio)
-        return np.asarray(self._settings.length * ratios**2)
+        source = ratio * group_lengths(self._source.ends, rows, size.source)[:, None]
+        target = group_lengths(self._target.ends, columns, size.target)
+        apart: Floats = (target - source) ** 2 / (target + source + SMOOTHING)
+        return np.minimum(apart / 10, 10)
 
 
 def _sample(sentences: Vectors, background: Vectors) -> Vectors:

@@ -237,13 +237,14 @@ class Link(NamedTuple):
         return Span(self.source.start, self.source.stop, self.target.start, self.target.stop)
 
 
-def align(costs: LinkCosts, before: Sequence[Link] = ()) -> list[Link]:
+def align(costs: LinkCosts, before: Sequence[Link] = (), margin: int | None = None) -> list[Link]:
     """Align two documents: every sentence of either is in one link, in order.
 
-    The alignment is looked for near *before*, another one of the same documents, if given.
+    The alignment is looked for near *before*, another one of the same documents, if given: within
+    *margin* sentences, or those of a coarser path.
     """
     spans = [link.span for link in before]
-    band = band_near(spans, costs, _MARGIN) if spans else _band(costs)
+    band = band_near(spans, costs, margin or _MARGIN) if spans else _band(costs)
     return with_scores(costs, cheapest_path(costs, band)[0])
 
 

@@ -86,7 +86,7 @@ class SearchHooks:
     """Called with the name and the value of a fact for the manifest."""
 
 
-def _remove_drafts(folder: Path) -> None:
+def remove_drafts(folder: Path) -> None:
     """Remove the half-written files of a run that was killed."""
     for draft in [*folder.glob(".*.partial"), *folder.glob(".again.*")]:
         if draft.is_dir():
@@ -124,7 +124,7 @@ class CollectionMiner:
             "dtype": settings.dtype,
         }
         self._folder = folder
-        _remove_drafts(folder)
+        remove_drafts(folder)
         before = read_plan(folder) or {}
         texts = {name: before[name] for name in _DIGESTS if name in before}
         claim(folder, {**self._plan, **texts})
@@ -211,7 +211,7 @@ class CollectionMiner:
             name += f".{settings.recall:g}"
         search = self._folder / name
         search.mkdir(exist_ok=True)
-        _remove_drafts(search)
+        remove_drafts(search)
         neighbours = NeighbourFiles(search, sizes, settings.neighbours)
         return Sides(files, dim, forms, neighbours, self._hooks.threads)
 

@@ -19,8 +19,8 @@ from bitextfilter.commands import embed, score
 from bitextfilter.commands import filter as filtering
 from bitextfilter.commands.frame import shards
 from bitextfilter.errors import WorkerError
+from bitextfilter.scoring import column_languages
 from bitextfilter.scoring import model as models
-from bitextfilter.text import language
 
 BOM = b"\xef\xbb\xbf"
 PAIRS = [f"{s}\t{t}".encode() for s, t in zip(*sentences(23, 7), strict=True)]
@@ -270,7 +270,7 @@ def test_a_model_is_loaded_once(
 def test_the_columns_are_checked_once(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(language, "check_columns", lambda *_: "the columns look swapped")
+    monkeypatch.setattr(column_languages, "check_columns", lambda *_: "the columns look swapped")
     words = ["--resume", tmp_path / "parts", "--shard-rows", "12"]
     result = call(folder, "score", *words, data=INPUTS["plain"])
     assert result.stderr.count("bitext-score: warning: the columns look swapped (--scol") == 1

@@ -54,6 +54,7 @@ ATTACKS: dict[Attack, float] = {
     texts.align: 1,
     texts.indexed: 0.5,
     texts.align_documents: 1,
+    texts.pair_documents: 1,
     reports.report: 1,
     reports.evaluate: 3,
     reports.judge: 2,

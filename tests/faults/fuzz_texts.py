@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -153,3 +154,34 @@ def align_documents(bench: Bench) -> None:
                 assert last[side] < place < len(sides[side][1]), line
                 last[side] = place
     bench.counts["rows"] += sum(len(rows) for _, rows in sides)
+
+
+PAGE_HEADS = (b"<!doctype html>", b"<html><body><p>", b"<?xml version='1.0'?><html>", b"")
+
+
+def pair_documents(bench: Bench) -> None:
+    """Pairs of documents that are there, each once at most; the same for any window."""
+    folders, names = [], []
+    for _ in range(2):
+        folder = Path(tempfile.mkdtemp(dir=bench.folder))
+        for number in range(bench.chooser.randint(1, 8)):
+            head = bench.chooser.choice(PAGE_HEADS) if bench.chance(0.3) else b""
+            (folder / f"{number}").write_bytes(head + lines(bench, min(bench.some(), 20))[0])
+        folders.append(str(folder))
+        names.append({f"{folder}/{path.name}" for path in folder.iterdir()})
+    if bench.chance(0.3):
+        Path(folders[0], "up").symlink_to(folders[0])
+    words = [*folders, "--keep-going", "--on-error", "reject", "--min-score", "none"]
+    words += ["--model", str(models() / "toy"), *(["--split", "en,de"] * bench.chance(0.3))]
+    done = bench.run("bitext-pair-documents", *words)
+    if done.code == 65:  # a side has no document at all
+        assert "no documents" in done.err, done
+        return
+    assert done.code == 0, done
+    rows = [line.split("\t") for line in done.out.decode().splitlines()]
+    for side in (0, 1):
+        found = [row[side] for row in rows]
+        assert len(set(found)) == len(found) and set(found) <= names[side], done
+    again = bench.run("bitext-pair-documents", *words, "--batch-size", "3")
+    assert again.out == done.out, again.words
+    bench.counts["rows"] += len(rows)

@@ -138,6 +138,8 @@ LINES = {
     "score given vectors": f"bitext-score {GIVEN} -i @/rows.tsv -o out.tsv --resume kept"
     " --shard-rows 50",
     "align documents": f"bitext-align-documents {MODEL} {TEXTS} -o out.tsv",
+    "pair documents": f"bitext-pair-documents {MODEL} @/documents.aa @/documents.bb --resume kept"
+    " -o out.tsv",
     "align words": "bitext-align-words -i @/bad.tsv -o out.tsv --save out.lexicon.gz --unaligned"
     f" {REJECTS}",
     "segment": "bitext-segment learn --kind bpe --merges 30 @/text.aa -o out.bpe",
@@ -248,6 +250,7 @@ def inputs() -> Path:
         vectors = "".join(f"{side}{n} {n % 7} {n % 5} 1\n" for n in range(50))
         (folder / f"{2 * side}.vec").write_text(f"50 3\n{vectors}")
         np.save(folder / f"text.{2 * side}.npy", np.random.default_rng(1).random((150, 8)))
+    _make_documents(folder)
     _make_sample(folder)
     (folder / "encoder.json").write_text(json.dumps(TINY))
     (folder / "autoencoder.json").write_text(json.dumps(TINY_AUTOENCODER))
@@ -255,6 +258,15 @@ def inputs() -> Path:
     (folder / "grid.toml").write_text(GRID)
     _make_models(folder)
     return folder
+
+
+def _make_documents(folder: Path) -> None:
+    """JSON lines of documents, ten lines of a text each."""
+    for side in ("aa", "bb"):
+        lines = (folder / f"text.{side}").read_text().splitlines()
+        parts = [lines[first : first + 10] for first in range(0, len(lines), 10)]
+        rows = [json.dumps({"id": str(n), "sentences": part}) for n, part in enumerate(parts)]
+        (folder / f"documents.{side}").write_text("".join(f"{row}\n" for row in rows))
 
 
 def _make_sample(folder: Path) -> None:

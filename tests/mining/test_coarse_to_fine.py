@@ -12,14 +12,18 @@ import pytest
 from bitextfilter.arrays import Vectors
 from bitextfilter.mining import monotonic
 from bitextfilter.mining.link_costs import (
+    Document,
+    KnownBefore,
     LinkSettings,
     VectorLinkCosts,
-    group_texts,
-    grouped_document,
+    character_ends,
+    group_sums,
 )
 from bitextfilter.mining.monotonic import Link, LinkSize, align, cheapest_path, whole_band
 
 DIM = 128
+MANY_LEFT_OUT = LinkSettings(skip=0.67)
+"""Settings for documents of which each seventh sentence stands alone."""
 
 
 def meaning(text: str) -> Vectors:
@@ -40,10 +44,10 @@ def word_vector(word: str) -> Vectors:
 def link_costs_of(source: list[str], target: list[str], settings: LinkSettings) -> VectorLinkCosts:
     sides = []
     for sentences in (source, target):
-        texts = group_texts(sentences, settings.largest)
-        vectors = np.array([meaning(text) for text in texts]).reshape(len(texts), DIM)
-        sides.append(grouped_document(sentences, vectors.astype(np.float32), settings.largest))
-    return VectorLinkCosts(sides[0], sides[1], settings, 1.0)
+        vectors = np.array([meaning(text) for text in sentences]).reshape(len(sentences), DIM)
+        groups = group_sums(vectors.astype(np.float32), settings.largest)
+        sides.append(Document(groups, character_ends(sentences)))
+    return VectorLinkCosts(sides[0], sides[1], settings, KnownBefore(1.0))
 
 
 Links = list[tuple[range, range]]
@@ -69,7 +73,7 @@ def translated(n: int, seed: int) -> tuple[list[str], list[str], Links]:
 @pytest.mark.parametrize("seed", range(5))
 def test_known_links(seed: int) -> None:
     source, target, links = translated(60, seed)
-    found = align(link_costs_of(source, target, LinkSettings()))
+    found = align(link_costs_of(source, target, MANY_LEFT_OUT))
     right = {tuple(link) for link in links} & {(link.source, link.target) for link in found}
     assert len(right) >= 0.85 * len(links)
 
@@ -113,7 +117,7 @@ def test_a_long_part_that_only_one_side_has(monkeypatch: pytest.MonkeyPatch) -> 
     source, target, links = translated(160, 3)
     extra = [f"t{100_000 + i} t{200_000 + i}" for i in range(150)]
     cut = links[80][1].start
-    found = align(link_costs_of(source, target[:cut] + extra + target[cut:], LinkSettings()))
+    found = align(link_costs_of(source, target[:cut] + extra + target[cut:], MANY_LEFT_OUT))
     inside = [link for link in found if set(link.target) & set(range(cut + 5, cut + 145))]
     assert sum(not link.source for link in inside) > 0.8 * len(inside)
     moved = {

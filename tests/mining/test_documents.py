@@ -164,7 +164,8 @@ def test_the_background_counts_in_both_rounds(monkeypatch: pytest.MonkeyPatch) -
     align_by_vectors(source, target, DocumentModel((encoded, encoded), background), SETTINGS)
     assert [(given[0], given[2]) for given in seen] == [(SETTINGS, background)] * 2
     assert seen[0][1] is None
-    assert seen[1][1] == 1.0
+    assert seen[1][1].ratio == 1.0
+    assert seen[1][1].coverage.masses[0].shape == (2,)
 
 
 def test_the_ratio_of_lengths_is_that_of_what_is_linked() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +16,14 @@ from bitextfilter.mining import link_costs
 from bitextfilter.mining.link_costs import (
     COST_UNIT,
     SMOOTHING,
+    WORDLESS,
     Document,
+    KnownBefore,
     LengthLinkCosts,
     LinkSettings,
     VectorLinkCosts,
+    character_ends,
     group_sums,
-    group_texts,
-    grouped_document,
 )
 from bitextfilter.mining.monotonic import LinkSize, Span, align
 
@@ -113,37 +115,13 @@ USUAL_RATIO = 1.25
 def made(n: int, largest: int, seed: int) -> Document:
     random = np.random.default_rng(seed)
     sentences = ["x" * int(length) for length in random.integers(1, 90, n)]
-    vectors = random.standard_normal((len(group_texts(sentences, largest)), DIM), np.float32)
-    return grouped_document(sentences, vectors + 0.5, largest)
+    vectors = random.standard_normal((n, DIM), np.float32)
+    return Document(group_sums(vectors + 0.5, largest), character_ends(sentences))
 
 
 def unit(vector: NDArray[np.floating]) -> NDArray[np.float64]:
     wide = vector.astype(np.float64)
     return wide / (np.linalg.norm(wide) or 1.0)
-
-
-def test_groups_are_neighbours_by_size() -> None:
-    assert group_texts(["a", "b", "c"], 2) == ["a", "b", "c", "a b", "b c"]
-    assert group_texts(["a", "b"], 5) == ["a", "b", "a b"]
-    assert group_texts([], 3) == []
-
-
-def test_a_document_holds_each_group_at_its_end() -> None:
-    random = np.random.default_rng(1)
-    texts = group_texts(SENTENCES, 3)
-    vectors = random.standard_normal((len(texts), DIM), np.float32)
-    found = grouped_document(SENTENCES, vectors, 3)
-    assert len(found) == 5
-    assert found.ends.tolist() == [0, 1, 4, 4, 10, 11]
-    for k, stop in itertools.product((1, 2, 3), range(6)):
-        row = found.groups[k - 1, stop]
-        if stop < k:
-            assert not row.any()
-        else:
-            place = [
-                i for i in range(len(texts)) if texts[i] == " ".join(SENTENCES[stop - k : stop])
-            ]
-            assert row == pytest.approx(unit(vectors[place[0]]), abs=1e-6)
 
 
 def test_sums_of_sentences_as_groups() -> None:
@@ -188,44 +166,67 @@ def mean_distance(side: Document, k: int, stop: int, background: Document) -> fl
 
 
 def expected_cost(
-    sides: tuple[Document, Document], step: LinkSize, stops: tuple[int, int], weight: float
+    sides: tuple[Document, Document],
+    step: LinkSize,
+    stops: tuple[int, int],
+    settings: LinkSettings,
+    uncovered: float | None = None,
 ) -> float:
+    """The cost of a link; lengths count with words only."""
     rows = [d.groups[k - 1, stop] for d, k, stop in zip(sides, step, stops, strict=True)]
     usual = [
         mean_distance(sides[0], step.source, stops[0], sides[1]),
         mean_distance(sides[1], step.target, stops[1], sides[0]),
     ]
-    distance = 2 * (1 - cosine(*rows)) / sum(usual)
-    lengths = [
-        int(d.ends[stop] - d.ends[stop - k]) + SMOOTHING
-        for d, k, stop in zip(sides, step, stops, strict=True)
-    ]
-    excess = weight * float(np.log(lengths[1] / lengths[0] / USUAL_RATIO)) ** 2
-    pairs, more = step.source * step.target, step.source + step.target - 1
-    return (pairs / 2 + more / 2) * (distance + excess)
+    distance = sum(step) / 2 * 2 * (1 - cosine(*rows)) / sum(usual)
+    cost = distance + settings.more * (max(step) - 1) + settings.both * (min(step) - 1)
+    if uncovered is None:
+        return float(cost + settings.words * WORDLESS * 2 * distance)
+    n, m = (int(d.ends[j] - d.ends[j - k]) for d, k, j in zip(sides, step, stops, strict=True))
+    apart = (m - USUAL_RATIO * n) ** 2 / (m + USUAL_RATIO * n + SMOOTHING)
+    return float(cost + settings.words * uncovered + settings.length * min(apart / 10, 10))
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.7])
-def test_costs_by_definition(weight: float) -> None:
+class Uncovered:
+    """Random weights of uncovered words."""
+
+    masses = np.arange(6) / 4, np.arange(7) / 5
+
+    def __init__(self) -> None:
+        self.table = np.random.default_rng(3).random((9, 7, 8))
+
+    def uncovered(self, links: list[LinkSize], rows: slice, columns: slice) -> NDArray[np.floating]:
+        return self.table[: len(links), rows, columns]
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_costs_by_definition(words: bool) -> None:
     sides = made(6, 3, 1), made(7, 3, 2)
-    settings = LinkSettings(3, length=weight or 0.3)
-    costs = VectorLinkCosts(*sides, settings, USUAL_RATIO if weight else None)
+    settings = LinkSettings(3, length=0.3, more=0.4, both=0.25, words=1.25)
+    coverage: Any = Uncovered()
+    known = KnownBefore(USUAL_RATIO, coverage) if words else None
+    costs = VectorLinkCosts(*sides, settings, known)
     block = costs.block(slice(2, 7), slice(1, 8))
     for number, step in enumerate(costs.links):
         for i, j in itertools.product(range(2, 7), range(1, 8)):
             if i >= step.source and j >= step.target:
-                cost = expected_cost(sides, step, (i, j), weight)
+                open_words = coverage.table[number, i, j] if words else None
+                cost = expected_cost(sides, step, (i, j), settings, open_words)
                 assert block[number, i - 2, j - 1] / COST_UNIT == pytest.approx(cost, abs=1e-4)
+    for skips, masses in zip((costs.skip_source, costs.skip_target), coverage.masses, strict=True):
+        expected = 0.9 * (1 + 1.6 * (masses if words else np.full(len(masses), WORDLESS)))
+        assert skips / COST_UNIT == pytest.approx(expected, abs=1e-6)
 
 
 def test_skipping_costs_what_the_settings_say() -> None:
-    found = VectorLinkCosts(made(9, 2, 1), made(8, 2, 2), LinkSettings(2, skip=0.75))
-    assert found.skip_source.tolist() == [0.75 * COST_UNIT] * 9
-    assert found.skip_target.tolist() == [0.75 * COST_UNIT] * 8
+    found = VectorLinkCosts(made(9, 2, 1), made(8, 2, 2), LinkSettings(2, skip=0.75, words=0.5))
+    cost = 0.75 * (1 + 1.6 * WORDLESS) * COST_UNIT
+    assert found.skip_source.tolist() == [round(cost)] * 9
+    assert found.skip_target.tolist() == [round(cost)] * 8
 
 
 def test_unrelated_sentences_cost_one() -> None:
-    costs = VectorLinkCosts(made(300, 1, 1), made(300, 1, 2), LinkSettings(1))
+    costs = VectorLinkCosts(made(300, 1, 1), made(300, 1, 2), LinkSettings(1, words=0))
     block = costs.block(slice(1, 301), slice(1, 301))[0]
     assert block.mean() / COST_UNIT == pytest.approx(1, abs=0.02)
     assert block.std() > 0.1 * COST_UNIT
@@ -249,7 +250,7 @@ def test_short_documents_are_compared_with_the_background_too(
     monkeypatch.setattr(link_costs, "_SAMPLE", 6)
     sides = made(4, 1, 1), made(5, 1, 2)
     background = made(9, 1, 3).sentences, made(9, 1, 4).sentences
-    costs = VectorLinkCosts(*sides, LinkSettings(1), None, background)
+    costs = VectorLinkCosts(*sides, LinkSettings(1, words=0), None, background)
     block = costs.block(slice(1, 5), slice(1, 6))[0] / COST_UNIT
     samples = [
         np.concatenate([side.sentences, other[: 6 - len(side)]])
@@ -274,7 +275,7 @@ def test_the_sample_is_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_coarser_costs_have_no_ratio_but_the_same_background() -> None:
     sides, background = (made(6, 2, 1), made(7, 2, 2)), (made(5, 1, 3), made(5, 1, 4))
     known = background[0].sentences, background[1].sentences
-    coarser = VectorLinkCosts(*sides, LinkSettings(2), 1.3, known).coarser()
+    coarser = VectorLinkCosts(*sides, LinkSettings(2), KnownBefore(1.3), known).coarser()
     halves = sides[0].coarser(), sides[1].coarser()
     again = VectorLinkCosts(*halves, LinkSettings(2), None, known)
     rows, columns = slice(0, 4), slice(0, 5)
@@ -284,7 +285,7 @@ def test_coarser_costs_have_no_ratio_but_the_same_background() -> None:
 
 
 def test_what_is_usual() -> None:
-    assert LinkSettings() == LinkSettings(5, 0.9, 1.0)
+    assert LinkSettings() == LinkSettings(5, 0.9, 0.22, 0.6, 0.66, 1.45, 0.3)
 
 
 def test_sizes_of_links() -> None:
@@ -308,8 +309,7 @@ def test_background_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_equal_sentences_everywhere_are_no_division_by_nothing() -> None:
-    vectors = np.ones((len(group_texts(["a"] * 4, 2)), DIM), np.float32)
-    side = grouped_document(["a"] * 4, vectors, 2)
+    side = Document(group_sums(np.ones((4, DIM), np.float32), 2), character_ends(["a"] * 4))
     costs = VectorLinkCosts(side, side, LinkSettings(2))
     block = costs.block(slice(0, 5), slice(0, 5))
     assert block[0, 1:, 1:].max() < COST_UNIT / 1000
@@ -319,7 +319,7 @@ def test_equal_sentences_everywhere_are_no_division_by_nothing() -> None:
     "wrong",
     [
         *({"largest": 0}, {"largest": 11}, {"skip": -0.1}, {"skip": 101.0}, {"skip": float("nan")}),
-        *({"length": -1}, {"length": float("inf")}),
+        *({"length": -1}, {"length": float("inf")}, {"more": -1}, {"both": 101}, {"words": -1}),
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
