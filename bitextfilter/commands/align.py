@@ -32,6 +32,7 @@ from bitextfilter.commands.frame.options import (
     Common,
     MinScore,
     ModelName,
+    NumberRange,
     Scaling,
     argument,
     as_optional_min_score,
@@ -109,7 +110,7 @@ class _Settings:
     recall: float = option(
         "--recall R",
         "Share of nearest neighbours that an index must find.",
-        click.FloatRange(0, 1, min_open=True),
+        NumberRange(0, 1, min_open=True),
         0.99,
     )
     index_save: str | None = option(

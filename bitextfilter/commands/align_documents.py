@@ -27,6 +27,7 @@ from bitextfilter.commands.frame.links import (
 )
 from bitextfilter.commands.frame.options import (
     ModelName,
+    NumberRange,
     argument,
     as_languages,
     as_score,
@@ -79,7 +80,7 @@ class DocumentSettings:
     skip: float = option(
         "--skip C",
         "Cost of leaving out a sentence; a link of unrelated ones costs 1.",
-        click.FloatRange(0, 100),
+        NumberRange(0, 100),
         0.9,
     )
     links: bool = flag("--links", "Write [0]:[0,1]:score, not the sentences.")

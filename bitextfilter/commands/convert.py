@@ -18,6 +18,7 @@ from bitextfilter.commands.frame.options import (
     option,
     row_options,
 )
+from bitextfilter.commands.frame.other_formats import refuse_table
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.formats.registry import (
     FORMATS,
@@ -50,7 +51,10 @@ def _names(value: str) -> tuple[str, ...]:
     """Read any number of names."""
     if value != in_utf_8(value).decode():
         raise click.BadParameter("not UTF-8")
-    return tuple(value.split(",")) if value else ()
+    names = tuple(value.split(",")) if value else ()
+    if double := next((name for name in names if names.count(name) > 1), None):
+        raise click.BadParameter(f"{double!r} stands twice")
+    return names
 
 
 def _delimiter(value: str) -> str:
@@ -135,10 +139,12 @@ def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     if read and given.input != "-":
         raise click.UsageError("one input can be read: --input or FILE")
     if "-" in write or read == ["-", "-"]:
-        if target.folder and write:
+        if target.folder and "-" in write:
             raise click.UsageError(f"{settings.target} is a folder, and - a stream")
         name = settings.target if "-" in write else settings.source
         raise click.UsageError(f"{name} takes two files: - is but one stream")
+    for table in write if target.files > 1 else ():
+        refuse_table(table)
     needs_own_file("the second FILE to write", write[-1] if write else None, write[:-1])
     for name, path in (("--rejects", given.rejects), ("--manifest", run.common.manifest)):
         needs_own_file(name, path, files)

@@ -14,6 +14,7 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
+    NumberRange,
     as_amount,
     as_column,
     flag,
@@ -100,7 +101,7 @@ class _Settings:
     similarity: float | None = option(
         "--similarity",
         "Least Jaccard similarity of near texts, above 0, up to 1  [default: 0.8]",
-        click.FloatRange(0, 1, min_open=True),
+        NumberRange(0, 1, min_open=True),
     )
     shingle: int | None = option(
         "--shingle", "Characters of the n-grams that near compares  [default: 4]", COUNT
@@ -148,7 +149,7 @@ class _Others:
     overlap: float | None = option(
         "--overlap SHARE",
         "Also drop rows with this share of their n-grams of words in the files, above 0, up to 1.",
-        click.FloatRange(0, 1, min_open=True),
+        NumberRange(0, 1, min_open=True),
     )
     ngram: int | None = option("--ngram N", f"Words of these n-grams  [default: {NGRAM}]", COUNT)
 

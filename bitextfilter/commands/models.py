@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame.command import command, group
-from bitextfilter.commands.frame.options import argument, flag, languages_option, option
+from bitextfilter.commands.frame.options import (
+    NumberRange,
+    argument,
+    flag,
+    languages_option,
+    option,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import language_file
 from bitextfilter.errors import InputError, ModelError, NotFoundError
@@ -295,7 +301,7 @@ def recommend(run: Run, settings: _Recommended) -> None:
     run.counts.update(new=len(new), thresholds=len(thresholds))
 
 
-_PERCENT = click.FloatRange(0, 100)
+_PERCENT = NumberRange(0, 100)
 
 
 @dataclass(frozen=True)
@@ -350,7 +356,7 @@ def grade(run: Run, settings: _Graded) -> None:
     run.counts.update(graded=len(new), weak=sum(each.weak for each in new))
 
 
-_BETWEEN = click.FloatRange(0, 1, min_open=True, max_open=True)
+_BETWEEN = NumberRange(0, 1, min_open=True, max_open=True)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from bitextfilter.commands.frame.options import (
     COUNT,
     NATURAL,
     ModelName,
+    NumberRange,
     as_column,
     option,
     row_options,
@@ -50,7 +51,7 @@ class _Settings:
     drop_similar: float | None = option(
         "--drop-similar COSINE",
         "Drop a row with this cosine or more to a better one that is kept, in its cluster.",
-        click.FloatRange(-1, 1),
+        NumberRange(-1, 1),
     )
     seed: int = option("--seed", "Seed of the clusters.", NATURAL, 1)
 

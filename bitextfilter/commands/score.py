@@ -217,7 +217,9 @@ def _by_texts(
     score: Callable[[Sequence[str], Sequence[str]], Scores], rows: Sequence[Row]
 ) -> Scores:
     """Return the scores of rows by their texts."""
-    return score([row.source for row in rows], [row.target for row in rows])
+    from bitextfilter.scoring.scored_rows import sides
+
+    return score(*sides(rows))
 
 
 def _cache(run: Run, settings: _Settings) -> Cache | None:

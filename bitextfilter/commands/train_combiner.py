@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.evaluate.options import bootstrap_options
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.command import command, needs_none_of
 from bitextfilter.commands.frame.options import as_column, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
@@ -84,6 +84,8 @@ class _Settings:
             raise click.UsageError(f"{_FOREST} knows no direction: --column names its scores")
         if kind != _FOREST and self.labels is None:
             raise click.UsageError(f"--labels COLUMN is needed, but for --kind {_FOREST}")
+        if self.labels is None:
+            needs_none_of(("clean_label", "scale", "resamples", "seed"), "is for --labels")
         if not self.names:
             raise click.UsageError("name the scores by --column, --higher or --lower")
         every = (self.labels, *self.names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import FOLDER, as_all_languages, is_given, option
+from bitextfilter.commands.frame.options import FOLDER, as_language, is_given, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
     NEW_MODEL,
@@ -29,6 +29,16 @@ if TYPE_CHECKING:
     from bitextfilter.workflows.runs import PivotFiles, TrainingFiles
 
 
+def _as_all_languages(value: str) -> tuple[str, ...]:
+    """Read ``en,de,fr``: the codes of two languages, or of more that differ."""
+    names = tuple(map(as_language, value.split(",")))
+    if len(names) < 2:
+        raise click.BadParameter("expected two languages or more, such as en,de")
+    if len(names) > 2 and (double := next((n for n in names if names.count(n) > 1), None)):
+        raise click.BadParameter(f"{double} stands twice")
+    return names
+
+
 @dataclass(frozen=True)
 class _Settings(PairTraining):
     """The files, the architecture, and its start."""
@@ -36,7 +46,7 @@ class _Settings(PairTraining):
     languages: tuple[str, ...] = option(  # type: ignore[assignment]
         "--languages SOURCE,TARGET,...",
         "Such as en,de; one twice (en,en) for paraphrases; or more than two.",
-        as_all_languages,
+        _as_all_languages,
         required=True,
     )
     development: tuple[str, ...] = option(  # type: ignore[assignment]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy
 
 from bitextfilter.errors import DeviceError, InputError
-from bitextfilter.io.files import naming_input, open_bytes
+from bitextfilter.io.files import SPACES, is_packed, naming_input, open_bytes
 from bitextfilter.io.rows import UNFIT, WINDOW_BYTES
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ArrowTable:
         self._pa = _arrow()
         self._path = path
         here = Path(path)
-        if path == "-" or (here.exists() and not here.is_file()):
+        if path == "-" or (here.exists() and not here.is_file() and not here.is_dir()):
             message = "a table is read from both ends, which a pipe does not have"
             file = "stdin" if path == "-" else path
             raise InputError(message, file=file, remedy="write it to a file, and name that")
@@ -86,6 +86,8 @@ class ArrowTable:
                 schema = self._file.schema_arrow
             elif not magic:
                 raise InputError("empty, not a Parquet or Arrow file", file=self._path)
+            elif opened is self._pa.ipc.open_stream and is_packed(self._path):
+                raise InputError("a compressed table", file=self._path, remedy="unpack it first")
             else:
                 self._file = opened(self._stream)
                 schema = self._file.schema
@@ -117,7 +119,7 @@ class ArrowTable:
         """Raise InputError if a column is missing, or holds no texts or numbers."""
         for name in names:
             if name not in self._types:
-                shown = ", ".join(self.names[:_SHOWN])
+                shown = ", ".join(self.names[:_SHOWN]) or "none"
                 raise InputError(f"no column {name!r}: it has {shown}", file=self._path)
             if not _is_plain(self._pa, self._types[name]):
                 kind = f"column {name!r} is of the type {self._types[name]}"
@@ -254,14 +256,11 @@ def _has_breaks(rows: bytes, count: int) -> bool:
     return low != count and (rows.count(b"\t") + rows.count(b"\n") != count or b"\r\n" in rows)
 
 
-_SPACES = bytes.maketrans(b"\t\n\r", b"   ")
-
-
 def _row(texts: Sequence[bytes | None]) -> bytes:
     """Return a row; one with a tab or line break in a text is marked as unfit in each column."""
     fields = [text or b"" for text in texts]
     if any(b"\t" in field or b"\n" in field for field in fields) or fields[-1].endswith(b"\r"):
-        fields = [UNFIT + field.translate(_SPACES) for field in fields]
+        fields = [UNFIT + field.translate(SPACES) for field in fields]
     return b"\t".join(fields) + b"\n"
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Mask, Scores
 from bitextfilter.errors import BitextError, InputError, OutputError
+from bitextfilter.io.files import check_is_here
 
 KEY_BYTES = 16
 """The width of a key, which must be a digest (evenly distributed)."""
@@ -50,7 +51,11 @@ class Cache(AbstractContextManager["Cache"]):
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Open the cache; raises InputError if *folder* is something else, or damaged."""
+        """Open the cache.
+
+        Raises InputError if *folder* is something else, or damaged; OutputError for a URL.
+        """
+        check_is_here(folder)
         self._folder = Path(folder)
         self._file = self._folder / CACHE_FILE
         self._base: sqlite3.Connection | None = None

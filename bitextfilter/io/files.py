@@ -173,6 +173,11 @@ def open_bytes(path: str) -> BinaryIO:
     return open_remote(path) if is_remote(path) else open(path, "rb")
 
 
+def is_packed(path: str | Path) -> bool:
+    """Return whether a file is compressed by its name."""
+    return Path(path).suffix.lower() in COMPRESSIONS
+
+
 TABLES = {".parquet", ".arrow"}
 """Suffixes of the names of tables, which are read as rows with a header."""
 
@@ -234,6 +239,10 @@ def read_small(stream: BinaryIO, name: str) -> bytes:
     if len(data) > LINE_BYTES:
         raise InputError(f"larger than {LINE_BYTES >> 20} MiB", file=name)
     return data
+
+
+SPACES = bytes.maketrans(b"\t\n\r", b"   ")
+"""Makes spaces of tabs and line endings, by ``bytes.translate``."""
 
 
 def without_ending(line: bytes) -> bytes:

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
 from bitextfilter.errors import InputError, printable
-from bitextfilter.io.files import BOM, lines_of, without_ending
+from bitextfilter.io.files import BOM, is_table, lines_of, without_ending
 
 REMEDY = "--on-error reject --rejects FILE keeps going"
 
@@ -325,8 +325,8 @@ class RowReader:
             self._next = 2
         places = [self.place(column) for column in wanted]
         self.doubt = ""
-        """A warning that the header may be a row; empty where it is clear."""
-        if self.header is not None:
+        """A warning that the header may be a row; empty where it is clear, as in a table."""
+        if self.header is not None and not is_table(name):
             self.doubt = _doubt_of_header(self.header, wanted, places, name)
         self.parser = RowParser(name, wanted, places, remedy, columns.blank)
 

@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import (
     BOM,
-    COMPRESSIONS,
+    is_packed,
     is_table,
     lines_of,
     open_input,
@@ -185,8 +185,7 @@ class Shard:
 
 def _is_plain(path: str) -> bool:
     """Return whether *path* is a file that can be read from any offset."""
-    made = is_table(path) or Path(path).suffix.lower() in COMPRESSIONS
-    return path != "-" and Path(path).is_file() and not made
+    return path != "-" and Path(path).is_file() and not (is_table(path) or is_packed(path))
 
 
 def cut(

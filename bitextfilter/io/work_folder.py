@@ -19,7 +19,13 @@ from typing import Any, TypeAlias
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.drafts import draft
-from bitextfilter.io.files import locked, locked_if_free, naming_output, write_whole
+from bitextfilter.io.files import (
+    locked,
+    locked_if_free,
+    make_folder,
+    naming_output,
+    write_whole,
+)
 from bitextfilter.io.json_text import json_bytes, parse_json
 from bitextfilter.io.shards import Shard
 
@@ -71,8 +77,7 @@ def claim(folder: Path, plan: Mapping[str, Any], ours: str = "") -> None:
         InputError: its plan is damaged.
         OutputError: it cannot be written.
     """
-    with naming_output(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     before = read_plan(folder)
     if before is not None:
         check_plan(folder, before, plan)
@@ -189,9 +194,7 @@ def kept_folder(path: Path, plan: Mapping[str, Any]) -> Iterator[WorkFolder]:
     Waits for another run that is using it. Raises SettingsError if it holds the parts of another
     plan, or anything else; OutputError if it cannot be written.
     """
-    with naming_output(path):
-        path.mkdir(parents=True, exist_ok=True)
-    folder = WorkFolder(path)
+    folder = WorkFolder(make_folder(path))
     with locked(folder.path):
         claim(folder.path, plan, _OURS)
         yield folder

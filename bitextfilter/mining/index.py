@@ -34,7 +34,7 @@ from bitextfilter.io.digests import (
     write_record,
 )
 from bitextfilter.io.drafts import draft, put
-from bitextfilter.io.files import naming_output, write_whole
+from bitextfilter.io.files import check_is_here, naming_output, write_whole
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.io.vector_file import VectorFile
@@ -324,6 +324,7 @@ def new_index(folder: Path) -> Iterator[Path]:
 
     *folder* must not exist, or be this index. Raises OutputError.
     """
+    check_is_here(folder)
     with ExitStack() as stack:
         with naming_output(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ from bitextfilter.io.digests import (
     write_digests,
 )
 from bitextfilter.io.drafts import draft, put
-from bitextfilter.io.files import naming_output
+from bitextfilter.io.files import check_is_here, naming_output
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.models.foreign import INSIDE, LANGUAGES, foreign_config
 
@@ -323,6 +323,7 @@ def copy_model(
 
 def check_replaceable(path: Path) -> None:
     """Raise OutputError unless *path* is missing, a model folder of ours or an empty folder."""
+    check_is_here(path)
     if path.is_dir() and is_foreign(path):
         raise OutputError(f"{path}: is a model of another library; name another folder")
     if path.exists() and not (path / CONFIG).is_file() and (path.is_file() or any(path.iterdir())):

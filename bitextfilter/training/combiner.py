@@ -230,11 +230,13 @@ def _forest(
     scores: Floats, grades: Floats, columns: DirectedColumns, settings: CombinerSettings
 ) -> Combiner:
     directions = [column_direction(column, grades) for column in scores.T]
-    medians = np.nan_to_num(np.nanmedian(scores, axis=0))
+    with np.errstate(over="ignore"):  # infinite, which becomes the largest number again
+        medians = np.nan_to_num(np.nanmedian(scores, axis=0))
     features = forest_features(scores, medians)
     kind = _sklearn().ensemble.IsolationForest
     rows = min(settings.tree_rows, len(scores))
-    model = kind(n_estimators=settings.trees, max_samples=rows, random_state=settings.forest_seed)
+    seed = settings.forest_seed % 2**32  # scikit-learn takes no larger one
+    model = kind(n_estimators=settings.trees, max_samples=rows, random_state=seed)
     model.fit(features)
     trees = [_isolation_tree(each.tree_) for each in model.estimators_]
     part = ForestPart(float(_splits(np.array([rows]))[0]), medians.tolist(), trees)

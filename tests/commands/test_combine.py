@@ -185,6 +185,7 @@ def test_a_column_without_scores(tmp_path: Path) -> None:
         (["--labels", "5", "--column", "3", "--scale", "1,0"], "two numbers that rise"),
         (["--column", "3"], "--labels COLUMN is needed, but for --kind isolation-forest"),
         (["--lower", "3", "--kind", "isolation-forest"], "isolation-forest knows no direction"),
+        (["--column", "3", "--kind", "isolation-forest", "--seed", "2"], "--seed is for --labels"),
         (["--labels", "5", "--set", "kind=isolation-forest"], "name the scores by --column"),
     ],
 )
@@ -199,8 +200,13 @@ FOREST = ("--kind", "isolation-forest", "--column", "mlp", "--column", "distance
 @pytest.mark.parametrize("labels", [True, False])
 def test_isolation_forest(tmp_path: Path, labels: bool) -> None:
     file, data = tmp_path / "c.json", text(rows())
-    words = [*FOREST, "--set", "trees=10", *(["--labels", "label"] if labels else [])]
-    done = train(*words, "-o", file, "--bootstrap", "20", data=data)
+    words = [
+        *FOREST,
+        "--set",
+        "trees=10",
+        *(["--labels", "label", "--bootstrap", "20"] if labels else []),
+    ]
+    done = train(*words, "-o", file, data=data)
     assert done.exit_code == 0, done.stderr
     *columns, last = (line.split("\t") for line in done.stdout.splitlines()[1:])
     assert [line[1] for line in columns] == (["higher", "lower"] if labels else ["-", "-"])

@@ -216,7 +216,7 @@ def test_an_entity_bomb() -> None:
         ("--from tmx", "tmx needs --languages SOURCE,TARGET"),
         ("--to tmx", "tmx needs --languages SOURCE,TARGET"),
         ("--to tmx --languages en", "expected two languages"),
-        ("--to tmx --languages en,en", "expected two names"),
+        ("--to tmx --languages en,en", "'en' stands twice"),
         ("--to tmx --languages e,d", "expected two languages"),
         ("--to jsonl --languages en,de", "--languages is for --from tmx, xliff and --to tmx"),
         (

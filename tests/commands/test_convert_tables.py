@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,45 @@ def test_a_column_that_the_first_row_lacks(tmp_path: Path) -> None:
     out = tmp_path / "a.parquet"
     result = call("--to", "parquet", "-o", out, data="a\tb\nc\td\t1\n")
     says(result, 65, "stdin:2: a column '3', which the first row lacks")
+
+
+def test_numbered_columns_of_a_table(tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    made("--to", "parquet", "-o", out, data="a\tb\t1\nc\td\t2\n")
+    want = "source\ttarget\t3\nc\td\t2\na\tb\t1\n"
+    assert made("-i", out, command=rank.main) == want
+    assert made(out, out, "--top-lines", "1", command=rank.main) == want[:22]
+
+
+def test_a_header_with_a_number(tmp_path: Path) -> None:
+    rows = "s\tt\t4\na\tb\tc\td\n"
+    wanted = '{"s": "a", "t": "b", "4": "c", "column 4": "d"}\n'
+    assert made("--header", "--to", "jsonl", data=rows) == wanted
+    commas = rows.replace("\t", ",")
+    assert made("--from", "csv", "--header", "--to", "jsonl", data=commas) == wanted
+
+
+def test_names_that_would_stand_twice() -> None:
+    line = '{"source": "a", "target": "b", "k": "c"}\n'
+    words = ("--from", "jsonl", "--keep")
+    says(call(*words, "k,k", data=line), 2, "'k' stands twice")
+    says(call(*words, "source", "--header", data=line), 78, "two columns would be called 'source'")
+    assert made(*words, "source", data=line) == "a\tb\ta\n"
+
+
+def test_a_name_that_no_header_can_hold(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.parquet", **{"source": ["a"], "target": ["b"], "n\tx": [1]})
+    words = ("--from", "parquet", "--keep", "n\tx", "--header", path)
+    for reject in ((), ("--on-error", "reject")):
+        says(call(*words, *reject), 65, "a.parquet: a tab in the header; --whitespace makes it")
+    assert made(*words, "--whitespace") == "source\ttarget\tn x\na\tb\t1\n"
+
+
+def test_folders_and_packed_tables(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet.gz"
+    path.write_bytes(gzip.compress(b"PAR1"))
+    says(call("--from", "parquet", path), 65, "a.parquet.gz: a compressed table; unpack it first")
+    says(call("--from", "arrow", tmp_path), 66, f"{tmp_path}: cannot be opened: Is a directory")
 
 
 def test_csv(tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ def test_bad_rows_and_rows_without_a_score(model: Model, tmp_path: Path) -> None
         ([], 2, "nothing says how much to keep"),
         (["--top-lines", "5", "--clusters", "0"], 2, "0 is not in the range"),
         (["--drop-similar", "1.5"], 2, "1.5 is not in the range"),
+        (["--drop-similar", "nan"], 2, "'nan' is not a number"),
         (["--top-lines", "5", "--count", "words"], 2, "--count and --count-side are for"),
         (["--top-lines", "5", "--source-vectors", "v.npy"], 2, "given vectors are --source-vec"),
     ],

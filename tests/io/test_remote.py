@@ -15,6 +15,7 @@ from fsspec.spec import AbstractBufferedFile, AbstractFileSystem  # noqa: E402
 
 from bitextfilter.commands import convert, rank  # noqa: E402
 from bitextfilter.errors import DeviceError, NotFoundError, OutputError  # noqa: E402
+from bitextfilter.io.cache import Cache  # noqa: E402
 from bitextfilter.io.files import (  # noqa: E402
     make_folder,
     open_folder,
@@ -23,6 +24,8 @@ from bitextfilter.io.files import (  # noqa: E402
     open_outputs,
 )
 from bitextfilter.io.remote import is_remote, open_remote  # noqa: E402
+from bitextfilter.io.work_folder import claim  # noqa: E402
+from bitextfilter.models.folders import check_replaceable  # noqa: E402
 
 
 class Store(AbstractFileSystem):  # type: ignore[misc]
@@ -131,6 +134,9 @@ def test_urls_that_cannot_be_opened(
         make_folder("memory://x")
     with pytest.raises(OutputError, match=r"^memory://x: a folder can only be written here"):
         open_folder("memory://x", ["a"]).__enter__()
+    for begin in (Cache, check_replaceable, lambda url: claim(url, {})):
+        with pytest.raises(OutputError, match="a folder can only be written here"):
+            begin(Path("memory://x"))
     fsspec.register_implementation("lacking", "no_such_package.Files", errtxt="Install no_such")
     with pytest.raises(DeviceError, match=r"^lacking://x: .*nstall no_such"):
         open_remote("lacking://x")

@@ -127,7 +127,7 @@ def test_a_passing_folder_stands_beside_the_output_and_goes(tmp_path: Path) -> N
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     path = tmp_path / "file" / "parts"
-    with pytest.raises(OutputError, match="cannot be written"), kept_folder(path, PLAN):
+    with pytest.raises(OutputError, match="cannot be made"), kept_folder(path, PLAN):
         pass
 
 

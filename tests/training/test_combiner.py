@@ -114,6 +114,23 @@ def test_a_forest_of_equal_rows() -> None:
     assert made(equal)[0] == made(equal + 1e300)[0] == pytest.approx(0.5)
 
 
+def test_a_forest_of_huge_scores() -> None:
+    made = train_combiner(np.full((30, 1), 1e308), np.zeros(30), *settings("isolation-forest", 0))
+    assert read_again(made)(np.array([[1e308]]))[0] == pytest.approx(0.5)
+
+
+def test_a_huge_seed() -> None:
+    (columns, _), (scores, grades) = settings("isolation-forest", 0, 0, 0), task(60)
+    seeds = 1, 2**40, 2**40
+    files = [
+        train_combiner(
+            scores, grades, columns, CombinerSettings("isolation-forest", forest_seed=seed)
+        ).to_json()
+        for seed in seeds
+    ]
+    assert files[0] != files[1] == files[2]
+
+
 def naive(part: MonotonePart, row: Floats) -> float:
     """The logit of a row, node by node."""
     total = part.intercept

@@ -20,6 +20,7 @@ from bitextfilter.commands.evaluate.options import (
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     ModelName,
+    NumberRange,
     argument,
     as_column,
     flag,
@@ -59,7 +60,7 @@ class _Settings:
     grade_step: float | None = option(
         "--grade-step S",
         "Round human scores to multiples of S  [default: 1, or not where up to 10 are distinct]",
-        click.FloatRange(min=0, min_open=True),
+        NumberRange(min=0, min_open=True),
     )
     language: Languages | None = language_option("source", "target")
     as_json: bool = json_flag()

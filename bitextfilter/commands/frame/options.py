@@ -84,16 +84,6 @@ def as_language(value: str) -> str:
     return value
 
 
-def as_all_languages(value: str) -> tuple[str, ...]:
-    """Read ``en,de,fr``: the codes of two languages, or of more that differ."""
-    names = tuple(value.split(","))
-    if len(names) < 2 or not all(map(_LANGUAGE.fullmatch, names)):
-        raise click.BadParameter("expected two languages or more, such as en,de")
-    if len(names) > 2 and (double := next((n for n in names if names.count(n) > 1), None)):
-        raise click.BadParameter(f"{double} stands twice")
-    return names
-
-
 def as_amount(value: str) -> int:
     """Read a number of rows or words: ``500``, ``500k``, ``2.5M``, ``1G``."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kmg]?)", value.lower())
@@ -154,6 +144,17 @@ def as_most_bad(value: str) -> int | Fraction:
     if Fraction(share[1]) > 100:
         raise click.BadParameter(f"{value!r} is more than all rows")
     return Fraction(share[1]) / 100
+
+
+class NumberRange(click.FloatRange):
+    """The numbers in a range, without NaN."""
+
+    def convert(self, value: Any, *context: Any) -> float:
+        """Read a number."""
+        number = float(super().convert(value, *context))
+        if isnan(number):
+            self.fail(f"{value!r} is not a number", *context)
+        return number
 
 
 COUNT = click.IntRange(min=1)

@@ -24,7 +24,7 @@ from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin, tell
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
 from bitextfilter.commands.frame.other_formats import refuse_table, remedy_of
 from bitextfilter.errors import InputError, OutputError
-from bitextfilter.io.files import is_table, open_input, open_output, open_rows
+from bitextfilter.io.files import open_input, open_output, open_rows
 from bitextfilter.io.rows import (
     BadRow,
     Columns,
@@ -298,7 +298,7 @@ class Run:
             reader = RowReader(lines, source.name, columns, settings.header)
         if self.shard is not None and self.shard.index > 0:
             reader.start_at(self.shard.number)
-        elif reader.doubt and not is_table(settings.inputs[0]):
+        elif reader.doubt:
             self.warn(reader.doubt)
         return reader
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.frame.options import COUNT, NATURAL, is_given, option
+from bitextfilter.commands.frame.options import (
+    COUNT,
+    NATURAL,
+    NumberRange,
+    is_given,
+    option,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import WorkerError
 from bitextfilter.io.rows import BadRow, Row, RowReader
@@ -39,7 +45,7 @@ class ScorerCommand:
     scorer_timeout: float = option(
         "--scorer-timeout SECONDS",
         "End one that neither reads nor answers for so long.",
-        click.FloatRange(min=0, min_open=True),
+        NumberRange(min=0, min_open=True),
         600.0,
     )
     scorer_retries: int = option(

@@ -15,6 +15,7 @@ from bitextfilter.commands.frame.options import (
     DIGITS,
     NATURAL,
     ModelName,
+    NumberRange,
     Options,
     flag,
     option,
@@ -44,7 +45,7 @@ class SearchOptions:
     temperature: float | None = option(
         "--temperature X",
         "With --sample: below 1, likely subwords become likelier.  [default: 1]",
-        click.FloatRange(min=0, min_open=True),
+        NumberRange(min=0, min_open=True),
     )
     seed: int | None = option("--seed N", "With --sample: the seed.  [default: 1]", NATURAL)
     max_length: int = option("--max-length N", "Most subwords of a sentence.", COUNT, 256)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import click
-
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
+    NumberRange,
     argument,
     needs_own_file,
     option,
@@ -37,7 +36,7 @@ class _Settings:
     timeout: float | None = option(
         "--timeout SECONDS",
         "End a program that neither reads nor answers for so long.",
-        click.FloatRange(min=0, min_open=True),
+        NumberRange(min=0, min_open=True),
         600.0,
     )
     batch: int | None = option(

@@ -21,7 +21,7 @@ from bitextfilter.corpus.formats.base import (
 )
 from bitextfilter.corpus.formats.tsv import check_names, further_names, rest_of, table_writer
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import BOM, LINE_BYTES, lines_of
+from bitextfilter.io.files import BOM, LINE_BYTES, SPACES, lines_of
 from bitextfilter.io.rows import BadRow, Columns, WantedColumn
 
 
@@ -111,7 +111,7 @@ class CsvReader(PairReader):
             yield self._pair(record)
 
     def _pair(self, record: list[str]) -> PairRecord | BadRow:
-        line = encoded_record(record, self._delimiter).removesuffix(b"\r\n").translate(_SPACES)
+        line = encoded_record(record, self._delimiter).removesuffix(b"\r\n").translate(SPACES)
         pair = PairRecord(self._number, "", "", line=line)
         if len(record) < self._least:
             has = _columns(len(record))
@@ -136,7 +136,6 @@ _ERRORS = {
 """Reasons and remedies by a part of the message of Python."""
 _NO_CHARACTER = re.compile("[\udc80-\udcff]")
 """Bytes that are not UTF-8, as Python keeps them in a text."""
-_SPACES = bytes.maketrans(b"\t\n\r", b"   ")
 
 
 def _columns(count: int) -> str:

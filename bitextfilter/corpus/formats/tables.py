@@ -19,6 +19,7 @@ from bitextfilter.corpus.formats.base import (
 )
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.arrow_file import ArrowTable, ArrowWriter
+from bitextfilter.io.files import SPACES
 from bitextfilter.io.rows import BadRow, number_of
 
 
@@ -58,7 +59,7 @@ class TableReader(PairReader):
 
     def _pair(self, number: int, row: Sequence[bytes | None]) -> PairRecord | BadRow:
         """Return the pair of a row, in a batch with nulls or bytes that are no text."""
-        line = b"\t".join((text or b"").translate(_SPACES) for text in row)
+        line = b"\t".join((text or b"").translate(SPACES) for text in row)
         pair = PairRecord(number, "", "", line=line)
         for name, field in zip(self._fields, row, strict=False):
             if field is None:
@@ -73,7 +74,6 @@ class TableReader(PairReader):
 
 
 _NO_OTHERS: Mapping[str, str] = {}
-_SPACES = bytes.maketrans(b"\t\n\r", b"   ")
 
 
 class _TableEncoder:

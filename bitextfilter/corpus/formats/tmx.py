@@ -36,6 +36,8 @@ class _Unit(Unit):
 class _Parser(UnitParser[_Unit]):
     """Parses the elements ``tu``."""
 
+    root = "tmx"
+
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._language: str | None = None

@@ -14,9 +14,10 @@ from bitextfilter.corpus.formats.base import (
     PairReader,
     PairRecord,
     PairWriter,
+    UnfitError,
     in_one_line,
 )
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.rows import BadRow, Columns, Row, RowReader
 
 _Field = TypeVar("_Field", str, bytes)
@@ -76,8 +77,13 @@ def further_names(names: Sequence[str], places: Sequence[int]) -> list[str]:
 
 
 def rest_of(fields: Sequence[_Field], texts: set[int], names: Sequence[str]) -> dict[str, _Field]:
-    """Return the fields of a row that are not at *texts*, by their *names* or numbers from 1."""
-    called = [*names, *map(str, range(len(names) + 1, len(fields) + 1))]
+    """Return the fields of a row that are not at *texts*, by their *names* or numbers from 1.
+
+    A number that is also a name has ``column`` before it.
+    """
+    called = list(names)
+    for number in range(len(names) + 1, len(fields) + 1):
+        called.append(f"column {number}" if str(number) in names else str(number))
     return {called[n]: field for n, field in enumerate(fields) if n not in texts}
 
 
@@ -99,7 +105,13 @@ def table_writer(
         nonlocal head
         head = False
         row = [*texts, *(further.names or ())]
-        return encoded(row, ["header"] * len(row))
+        if double := next((name for name in row if row.count(name) > 1), None):
+            raise SettingsError(f"two columns would be called {double!r}: --fields names the texts")
+        try:
+            return encoded(row, ["header"] * len(row))
+        except UnfitError as problem:  # no fault of the first pair
+            reason, remedy = problem.args
+            raise InputError(reason, file=source.name, remedy=remedy) from problem
 
     def lines(pair: PairRecord) -> tuple[bytes]:
         others = [text or "" for text in further.of(pair)]

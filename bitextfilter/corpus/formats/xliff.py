@@ -30,6 +30,8 @@ class _Unit(Unit):
 class _Parser(UnitParser[_Unit]):
     """Parses the elements ``trans-unit`` of 1.2, and ``segment`` of 2.x."""
 
+    root = "xliff"
+
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._open: list[str] = []

@@ -9,7 +9,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Generic, TypeVar
+from typing import BinaryIO, ClassVar, Generic, TypeVar
 from xml.parsers import expat
 
 from bitextfilter.corpus.formats.base import PairReader, PairRecord
@@ -24,6 +24,8 @@ _TAG_BYTES = 1 << 20
 _ELEMENT = 100
 """Characters that an element counts as, beside its text."""
 _MOST_NAMES = 20
+_ROOTS = ("tmx", "xliff")
+"""The formats that are read, which are called as their outermost elements."""
 
 
 @dataclass
@@ -40,6 +42,9 @@ _Unit = TypeVar("_Unit", bound=Unit)
 
 class UnitParser(ABC, Generic[_Unit]):
     """Parses units from pieces of XML; ``ready`` has the complete ones."""
+
+    root: ClassVar[str]
+    """The name of the outermost element."""
 
     def __init__(self, name: str) -> None:
         """Begin a file, called *name* in messages."""
@@ -109,6 +114,9 @@ class UnitParser(ABC, Generic[_Unit]):
         self._level += 1
         if self._level > _MOST_LEVELS:
             raise self.error(f"elements more than {_MOST_LEVELS} deep")
+        if self._level == 1 and (found := name.rpartition(":")[2]) != self.root:
+            remedy = f"--from {found} reads it" if found in _ROOTS else None
+            raise self.error(f"begins with <{found[:40]}>, expected <{self.root}>", remedy)
         self.start(name, attributes)
 
     def _end(self, name: str) -> None:

@@ -169,6 +169,13 @@ def test_what_is_no_tmx(data: bytes, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize(("root", "hint"), [("xliff", "--from xliff reads it"), ("html", "")])
+def test_another_kind_of_xml(root: str, hint: str) -> None:
+    with pytest.raises(InputError, match=f"begins with <{root}>, expected <tmx>") as caught:
+        list(reader(f'<?xml version="1.0"?>\n<{root}/>'.encode()))
+    assert hint in str(caught.value)
+
+
 def test_a_damaged_archive() -> None:
     data = gzip.compress(memory(unit(("en", "a"), ("de", "b"))) * 50)
     stream = gzip.open(io.BytesIO(data[:-20]))
