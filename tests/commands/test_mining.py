@@ -215,7 +215,7 @@ def test_vectors_that_are_gone_are_made_again(
 def test_a_folder_that_cannot_be(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
     refused = run(model, *files, "--resume", files[0])
     assert refused.exit_code == 74
-    assert f"{files[0]}: cannot be written" in refused.stderr
+    assert f"{files[0]}: cannot be made" in refused.stderr
 
 
 def test_stopped_while_reading(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
