@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.corpus.diverse_sample import DiverseOrder, SampleSettings
     from bitextfilter.io.ranking import Ranked, RankedRows, Selection
+    from bitextfilter.scoring.model import Model
     from bitextfilter.similarity.clusters import PairVectors
 
 _SIDES = ("source", "target")
@@ -135,6 +136,8 @@ class _Incoming(NamedTuple):
     vectors: PairVectors
     numbers: array[int]
     """Of the good rows read so far."""
+    model: Callable[[], Model]
+    """Returns the model, which is loaded once."""
 
 
 def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
@@ -157,7 +160,7 @@ def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
             return source[places], target[places]
 
         vectors = run.enter(PairVectors(source.dim))
-        return _Incoming(reader, _judged(rows, reader), take, vectors, array("Q"))
+        return _Incoming(reader, _judged(rows, reader), take, vectors, array("Q"), run.model)
     model, reader = run.model(), run.rows(columns)
 
     def encode(good: Sequence[Row]) -> tuple[Vectors, Vectors]:
@@ -165,7 +168,7 @@ def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
         return model.encode(first, model.languages[0]), model.encode(second, model.languages[1])
 
     vectors = run.enter(PairVectors(model.encoder.dim))
-    return _Incoming(reader, _judged(reader, reader), encode, vectors, array("Q"))
+    return _Incoming(reader, _judged(reader, reader), encode, vectors, array("Q"), lambda: model)
 
 
 def _judged(rows: Iterable[Row | BadRow], reader: RowReader) -> Iterator[Row | BadRow]:
@@ -186,7 +189,7 @@ def _read(run: Run, incoming: _Incoming, budget: Budget) -> Ranked:
     from bitextfilter.io.spill import Spill
 
     ranking = Ranking(run.enter(Spill()), best_first=False)
-    sizes = budget.sizes(run.model)
+    sizes = budget.sizes(incoming.model)
     for window in run.windows(incoming.rows):
         good = [row for row in window if isinstance(row, Row)]
         if not good:

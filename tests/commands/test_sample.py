@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from toys import sentences, toy_model
 from bitextfilter.commands import rank
 from bitextfilter.commands import sample as command
 from bitextfilter.corpus.diverse_sample import SampleSettings, diverse_order
+from bitextfilter.scoring import model as models
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.clusters import PairVectors
 
@@ -137,3 +139,20 @@ def test_vectors_of_other_rows(model: Model, tmp_path: Path) -> None:
     assert done.exit_code == 65 and "5 vectors, and stdin has" in done.stderr
     done = call(*words, "--model", model.folder)
     assert done.exit_code == 2 and "does not go with given vectors" in done.stderr
+
+
+def test_subwords_are_counted_by_the_model_that_is_loaded(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[object] = []
+
+    def loaded(*words: Any, **more: Any) -> Model:
+        loads.append(words)
+        return load(*words, **more)
+
+    monkeypatch.setattr(models, "load", loaded)
+    budget = 60
+    rows = written("--model", model.folder, "--top-words", budget, "--count", "subwords")
+    targets = [row.split("\t")[1] for row in rows]
+    assert 0 < sum(model.processor.lengths(targets, language=model.languages[1])) <= budget
+    assert len(loads) == 1
