@@ -1,14 +1,17 @@
-"""The compiled network of words, which is optional; everything else stands in setup.cfg.
+"""The compiled libraries, which are optional; everything else stands in setup.cfg.
 
-Without a C compiler the install goes on, and torch computes in its place. The library has nothing
-of Python in it, so that a wheel of it serves all versions.
+Without a C compiler the install goes on, and numpy or torch computes in their place. They have
+nothing of Python in them, so that a wheel serves all versions.
 """
 
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-FOLDER = "bitextfilter/similarity/"
+LIBRARIES = {
+    "similarity/word_network": ["similarity/word_network_kernels.h"],
+}
+"""The source of each library, without .c, and its headers."""
 
 
 class Wheel(bdist_wheel):
@@ -27,16 +30,20 @@ class Library(build_ext):
         return fullname.replace(".", "/") + ".so"
 
 
+def library(source: str, headers: list[str]) -> Extension:
+    """Return the library ``FOLDER/_NAME`` of a source ``FOLDER/NAME``."""
+    folder, name = source.split("/")
+    return Extension(
+        f"bitextfilter.{folder}._{name}",
+        sources=[f"bitextfilter/{source}.c"],
+        depends=[f"bitextfilter/{header}" for header in headers],
+        libraries=["m"],
+        extra_compile_args=["-std=gnu11", "-O3", "-g0"],
+        optional=True,
+    )
+
+
 setup(
-    ext_modules=[
-        Extension(
-            "bitextfilter.similarity._word_network",
-            sources=[f"{FOLDER}word_network.c"],
-            depends=[f"{FOLDER}word_network_kernels.h"],
-            libraries=["m"],
-            extra_compile_args=["-std=gnu11", "-O3", "-g0"],
-            optional=True,
-        )
-    ],
+    ext_modules=[library(*both) for both in LIBRARIES.items()],
     cmdclass={"bdist_wheel": Wheel, "build_ext": Library},
 )

@@ -1,18 +1,13 @@
 """The word-level pair network, compiled: ``word_network.c``, where it was built at the install.
 
-It computes what :mod:`bitextfilter.similarity.word_network` does, several times as fast. Without a
-compiler at the install, or with ``BITEXTFILTER_NO_COMPILED=1`` in the environment, there is none,
-and torch computes instead: scores may differ in the sixth digit or so.
-
-``setup.py`` builds the library. It is no module of Python: ``ctypes`` calls it, without the
-interpreter's lock.
+It computes what :mod:`bitextfilter.similarity.word_network` does, several times as fast. Where it
+is missing (see :mod:`bitextfilter.io.compiled`), torch computes instead: scores may differ in the
+sixth digit or so.
 """
 
 from __future__ import annotations
 
 import ctypes
-import functools
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.io.compiled import compiled_library
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.word_network import COVERAGE_FEATURES, WordClassifierSettings
 from bitextfilter.similarity.word_rows import WordRows
 from bitextfilter.text.features import WORD_FLAGS
 
-NO_COMPILED = "BITEXTFILTER_NO_COMPILED"
-"""Variable of the environment: 1 to compute in torch."""
 LIBRARY = Path(__file__).with_name("_word_network.so")
 
 _LAYOUT = 1
@@ -77,25 +71,19 @@ class _Side(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_void_p) for name in _ARRAYS)
 
 
-@functools.cache
-def _opened(path: Path) -> ctypes.CDLL | None:
-    """Return a library; None if there is none, or if it is of another version."""
-    try:
-        library = ctypes.CDLL(str(path))
-        library.word_layout.restype = library.word_lanes.restype = ctypes.c_int64
-        library.word_logits.restype = ctypes.c_int64
-        layout = library.word_layout()
-    except (OSError, AttributeError):
-        return None
-    pointer, number = ctypes.c_void_p, ctypes.c_int64
-    library.word_logits.argtypes = [pointer, pointer, number, number, number, pointer]
-    return library if layout == _LAYOUT else None
+def _library() -> ctypes.CDLL | None:
+    library = compiled_library(LIBRARY, _LAYOUT)
+    if library:
+        library.word_network_lanes.restype = library.word_logits.restype = ctypes.c_int64
+        pointer, number = ctypes.c_void_p, ctypes.c_int64
+        library.word_logits.argtypes = [pointer, pointer, number, number, number, pointer]
+    return library
 
 
 def lanes() -> int:
     """Return how many numbers the compiled network's vectors hold here; 0 without the network."""
-    library = None if os.environ.get(NO_COMPILED) == "1" else _opened(LIBRARY)
-    return library.word_lanes() if library else 0
+    library = _library()
+    return library.word_network_lanes() if library else 0
 
 
 @dataclass(frozen=True)
@@ -152,7 +140,7 @@ class CompiledNetwork:
         )
         count = len(sides[0].rows)
         logits = np.empty((count, self._settings.logits), dtype=np.float32)
-        library = _opened(LIBRARY)
+        library = _library()
         assert library is not None, "lanes() says that there is one"
 
         def run(part: tuple[int, int]) -> None:

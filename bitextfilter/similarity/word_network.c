@@ -219,13 +219,13 @@ static float *claim_group(const Network *network, int64_t inputs, Group *group)
 #endif
 
 /* Of the structures above: the same number stands in compiled_words.py. */
-int64_t word_layout(void)
+int64_t word_network_layout(void)
 {
     return 1;
 }
 
 /* The widest vectors that this processor has: 4, 8 or 16 numbers. */
-int64_t word_lanes(void)
+int64_t word_network_lanes(void)
 {
 #ifdef SEVERAL
     __builtin_cpu_init();
@@ -239,7 +239,7 @@ int64_t word_lanes(void)
 }
 
 /* Write the logits of pairs first to last, logits[first * network->logits] the first of them.
- * Returns 0, or 1 where there is no memory. lanes: no more than word_lanes().
+ * Returns 0, or 1 where there is no memory. lanes: no more than word_network_lanes().
  */
 int64_t word_logits(const Network *network, const Side *sides, int64_t first, int64_t last,
                     int64_t lanes, float *logits)

@@ -82,7 +82,7 @@ static void score(Network n, int64_t lanes)
 
 int main(void)
 {
-    for (int64_t lanes = 4; lanes <= word_lanes(); lanes *= 2)
+    for (int64_t lanes = 4; lanes <= word_network_lanes(); lanes *= 2)
         for (int round = 0; round < 6; round++)
             score((Network){.dim = 1 + below(40), .width = 1 + below(40), .meaning = 1 + below(40),
                             .kinds = 1 + below(20), .features = 9 + below(30), .hidden = 1 + below(40),

@@ -15,8 +15,9 @@ import torch
 from console import ROOT
 from numpy.typing import NDArray
 
+from bitextfilter.io.compiled import NO_COMPILED
 from bitextfilter.similarity import compiled_words
-from bitextfilter.similarity.compiled_words import NO_COMPILED, CompiledNetwork, SideRows, lanes
+from bitextfilter.similarity.compiled_words import CompiledNetwork, SideRows, lanes
 from bitextfilter.similarity.word_classifier import WordClassifier, _Window
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.similarity.word_rows import WordRows, WordSentences

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.io.compiled import NO_COMPILED
 from bitextfilter.models.folders import write_config
-from bitextfilter.similarity.compiled_words import NO_COMPILED, lanes
+from bitextfilter.similarity.compiled_words import lanes
 from bitextfilter.similarity.pair_classifier import EncodedSide, load_classifier, save_classifier
 from bitextfilter.similarity.word_classifier import WordCache, WordClassifier
 from bitextfilter.similarity.word_network import (
