@@ -22,7 +22,7 @@ from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, PairFault
 from bitextfilter.settings import setting
 
 if TYPE_CHECKING:
-    from bitextfilter.encoders.base import SentenceEncoder
+    from bitextfilter.encoders.protocol import SentenceEncoder
 
 
 _Tokens = list[str]

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from bitextfilter.io.compiled import NO_COMPILED
 from bitextfilter.similarity import compiled_words
-from bitextfilter.similarity.compiled_words import CompiledNetwork, SideRows, lanes
+from bitextfilter.similarity.classifier_settings import WordClassifierSettings
+from bitextfilter.similarity.compiled_words import CompiledNetwork, lanes
 from bitextfilter.similarity.word_classifier import WordClassifier, _Window
-from bitextfilter.similarity.word_network import WordClassifierSettings
-from bitextfilter.similarity.word_rows import WordRows, WordSentences
+from bitextfilter.similarity.word_rows import SideRows, WordRows, WordSentences
 from bitextfilter.text.features import spellings
 from bitextfilter.text.ragged import Ragged
 

@@ -20,14 +20,13 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.compiled import NO_COMPILED
 from bitextfilter.models.folders import write_config
+from bitextfilter.similarity.classifier_settings import WordClassifierSettings
 from bitextfilter.similarity.compiled_words import lanes
-from bitextfilter.similarity.pair_classifier import EncodedSide, load_classifier, save_classifier
-from bitextfilter.similarity.word_classifier import WordCache, WordClassifier
-from bitextfilter.similarity.word_network import (
-    Extent,
-    WordClassifierSettings,
-    coverage,
-)
+from bitextfilter.similarity.pair_classifier import load_classifier, save_classifier
+from bitextfilter.similarity.pair_scoring import EncodedSide
+from bitextfilter.similarity.word_classifier import WordClassifier
+from bitextfilter.similarity.word_network import Extent, coverage
+from bitextfilter.similarity.word_scoring import WordCache
 from bitextfilter.text.features import MOST_WORDS, WordReader, repeats, spellings
 from bitextfilter.text.identifier import load_ngram_identifier
 
