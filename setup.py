@@ -10,6 +10,7 @@ from setuptools.command.build_ext import build_ext
 
 LIBRARIES = {
     "encoders/averages": [],
+    "similarity/vectors": [],
     "similarity/word_network": ["similarity/word_network_kernels.h"],
 }
 """The source of each library, without .c, and its headers."""

@@ -32,7 +32,7 @@ from bitextfilter.similarity.pair_scoring import (
     ScorerFactory,
     load_scoring,
 )
-from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
+from bitextfilter.similarity.vectors import cosine_pairs_at, euclidean_pairs
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.words import sentence_list
 
@@ -156,7 +156,7 @@ def vector_measures(
     margins = [name for name in measures if name in MARGINS]
     found: dict[str, Scores] = {}
     if margins or "cosine" in measures:
-        found["cosine"] = cosine_pairs(a[i], b[j])
+        found["cosine"] = cosine_pairs_at(a, b, i, j)
     if "euclidean" in measures:
         found["euclidean"] = euclidean_pairs(a[i], b[j])
     if margins:
