@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import abstractmethod
 from collections import Counter
@@ -160,7 +161,10 @@ class _Copied(AgreementRule):
         return side.containing_any(self.marks)
 
     def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
-        one, other = Counter(self.read(source)), Counter(self.read(target))
+        read = [*self.read(source)], [*self.read(target)]
+        if read[0] == read[1]:
+            return (), ()
+        one, other = map(Counter, read)
         return list((one - other).elements()), list((other - one).elements())
 
 
@@ -268,10 +272,11 @@ class TerminalPunctuation(Bounded):
     minimum: float | None = -3
 
     def values(self, pairs: Pairs) -> Floats:
-        marks = characters.in_groups(_TERMINALS)
-        source, target = (side.count(marks[side.codes] == 0) for side in pairs.sides)
+        source, target = (side.counted(_TERMINALS) for side in pairs.sides)
         penalty = np.abs(source - target) + np.maximum(source - 1, 0) + np.maximum(target - 1, 0)
-        return np.array([-math.log(1 + value) for value in penalty.tolist()], dtype=np.float64)
+        known, places = np.unique(penalty, return_inverse=True)
+        logs = np.array([-math.log(1 + value) for value in known.tolist()], dtype=np.float64)
+        return np.asarray(logs[places])
 
 
 @dataclass(frozen=True)
@@ -314,6 +319,13 @@ class Numerals(Bounded):
 
     minimum: float | None = 0.5
 
+    def sure(self, pairs: Pairs) -> Mask | None:
+        """Select pairs without a digit other than 0."""
+        if not self.inside(np.ones(1))[0]:
+            return None
+        counts = [side.counted(_above_0()) == 0 for side in pairs.sides]
+        return np.asarray(np.all(counts, axis=0))
+
     def values(self, pairs: Pairs) -> Floats:
         sides = [_digits_above_0(side) for side in pairs.sides]
         ratios = np.ones(len(pairs))
@@ -321,6 +333,11 @@ class Numerals(Bounded):
             if one != other:
                 ratios[place] = SequenceMatcher(None, one, other).ratio() if one and other else 0
         return ratios
+
+
+@functools.cache
+def _above_0() -> Mask:
+    return characters.digits() > 0
 
 
 def _digits_above_0(side: BatchSide) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import chain
 from pathlib import Path
+from string import ascii_letters
 
 import numpy as np
 import regex
@@ -70,19 +71,12 @@ _DAMAGE = regex.compile(
 )
 
 
-@functools.cache
-def _roles() -> NDArray[np.uint8]:
-    """Return bits for each code point: starts (1) or continues (2) damage, other tables 4 and 8."""
-    table = np.zeros(0x110000, dtype=np.uint8)
-    for bit, signs in (
-        (1, _western(0xC2, 0xF4)),
-        (2, _NEXT),
-        (4, "ĂĹÄРСв√‚"),
-        (8, (_NEXT_1250 + _NEXT_1251).replace("і", "") + "©º∂§ü†®ß™≠°±≥•∏¥Ä"),
-    ):  # і after С is all too common in Ukrainian, and stands for г alone
-        table[[ord(sign) for sign in set(signs)]] |= bit
-    table[[ord("Ã"), 0xFFFD]] |= 16
-    return table
+_DAMAGING = (
+    (_western(0xC2, 0xF4), _NEXT),
+    # і after С is all too common in Ukrainian, and stands for г alone
+    ("ĂĹÄРСв√‚", (_NEXT_1250 + _NEXT_1251).replace("і", "") + "©º∂§ü†®ß™≠°±≥•∏¥Ä"),
+)
+"""Characters that start damage, and those that go on with it."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +93,10 @@ class BadEncoding(SideFault):
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences where a starting character meets a continuing one."""
-        roles = _roles()[side.codes]
-        hits = roles >> 4
-        hits[:-1] |= roles[:-1] & (roles[1:] >> 1) & 5
-        return side.holding(np.flatnonzero(hits))
+        found = side.counted("Ã\ufffd") > 0
+        for first, second in _DAMAGING:
+            found |= side.meeting(first, second)
+        return found
 
     def fault(self, sentence: str) -> str | None:
         found = _DAMAGE.search(sentence)
@@ -124,7 +118,7 @@ class UnicodeNoise(SideBounded):
     maximum: float | None = 0
 
     def side_values(self, side: BatchSide) -> Integers:
-        return side.count(_noise()[side.codes])
+        return side.counted(_noise())
 
 
 @functools.cache
@@ -158,10 +152,9 @@ class EscapedUnicode(SideFault):
     origin = "Bicleaner no_escaped_unicode (there: a backslash, x or u, and two digits)"
 
     def suspects(self, side: BatchSide) -> Mask:
-        """Select sentences with an escape sign before a digit or another start of a number."""
-        escapes = np.concatenate([np.flatnonzero(side.codes == ord(sign)) for sign in "\\&<%"])
-        followers = np.isin(side.codes[escapes + 1], [ord(sign) for sign in "xXuU#cCdDeEfF"])
-        return side.holding(escapes[followers])
+        """Select sentences with an escape sign before one that may follow it."""
+        escapes = (("\\", "xXuU"), ("&", "#"), ("<", "uU"), ("%", "uUcCdDeEfF"))
+        return np.asarray(np.any([side.meeting(*both) for both in escapes], axis=0))
 
     def fault(self, sentence: str) -> str | None:
         found = _ESCAPES.search(sentence)
@@ -191,15 +184,14 @@ class Urls(SideBounded):
 
     maximum: float | None = 0.5
 
+    def suspects(self, side: BatchSide) -> Mask:
+        """Select sentences with a letter after a full stop, ``@`` or ``:/``."""
+        letters = characters.in_category("L")
+        return side.meeting(".", letters) | side.meeting(":", "/") | (side.counted("@") > 0)
+
     def side_values(self, side: BatchSide) -> Floats:
-        """Return the shares, from sentences with a letter after a full stop, ``@`` or ``:/``."""
-        codes = side.codes
-        stops, colons = (np.flatnonzero(codes == ord(sign)) for sign in ".:")
-        letters = side.category_in("L")
-        joined = stops[letters[stops + 1]], colons[codes[colons + 1] == ord("/")]
-        hints = side.holding(np.concatenate([*joined, np.flatnonzero(codes == ord("@"))]))
         shares = np.zeros(len(side))
-        for index in np.flatnonzero(hints).tolist():
+        for index in np.flatnonzero(self.suspects(side)).tolist():
             words = side.sentences[index].split()
             found = (_URL.findall(word) for word in words if not word.isalnum())
             shares[index] = sum(map(len, chain.from_iterable(found))) / sum(map(len, words))
@@ -227,10 +219,7 @@ class Breadcrumbs(SideFault):
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with enough separators that stand alone."""
-        single = side.word_lengths == 1
-        signs = np.isin(side.codes[side.word_starts[single]], [ord(sign) for sign in _SEPARATORS])
-        counts = np.bincount(side.word_sentence[single][signs], minlength=len(side))
-        return np.asarray(counts >= self.maximum)
+        return np.asarray(side.lone_words(_SEPARATORS) >= self.maximum)
 
     def fault(self, sentence: str) -> str | None:
         longest = row = size = 0
@@ -272,9 +261,7 @@ class HtmlTags(SideFault):
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences where an ASCII letter follows ``<``."""
-        opening = np.flatnonzero(side.codes == ord("<"))
-        follower = side.codes[opening + 1] | 0x20
-        return side.holding(opening[(follower >= ord("a")) & (follower <= ord("z"))])
+        return side.meeting("<", ascii_letters)
 
     def fault(self, sentence: str) -> str | None:
         opening = _OPENING.search(sentence)

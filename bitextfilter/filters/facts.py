@@ -1,0 +1,321 @@
+"""Facts of many sentences in one pass over their bytes: ``facts.c``, where it was compiled.
+
+A *sort* of characters is a table over all code points, or a string of some signs. What rules ask of
+a batch — how many characters of a sort each sentence has, or words with one — is remembered, and
+read of the next batch at once. :class:`bitextfilter.filters.pairs.BatchSide` asks, and computes in
+numpy what is not known here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Integers, Mask
+from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.fields import Utf8
+from bitextfilter.text import characters
+
+LIBRARY = Path(__file__).with_name("_facts.so")
+_LAYOUT = 1
+"""Of the structures below and in ``facts.c``."""
+
+Sort = str | Mask
+"""Signs, or a table ``(0x110000,)`` of the characters."""
+
+_MOST = 32
+"""Sorts, and meetings, of one pass."""
+_MOST_KINDS = 256
+_LINE_END = 0x0A
+
+SPREAD = np.uint32(0x9E3779B1)
+"""An odd number with its bits well spread (2**32 over the golden ratio)."""
+_SKETCH_BITS = 15
+
+
+class _Side(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("data", "starts", "ends")),
+        ("count", ctypes.c_int64),
+    )
+
+
+class _Kinds(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("kinds", "members", "spaces", "breaks")),
+        *((name, ctypes.c_void_p) for name in ("first", "second")),
+        ("tables", ctypes.c_int64),
+    )
+
+
+_COUNTS = ("counts", "words", "lone", "spaced_words")
+_NUMBERS = ("lengths", "longest", "meetings")
+
+
+class _Facts(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_void_p) for name in (*_COUNTS, *_NUMBERS))
+
+
+def _library() -> ctypes.CDLL | None:
+    library = compiled_library(LIBRARY, _LAYOUT)
+    if library:
+        library.side_repeats.restype = library.side_sketches.restype = ctypes.c_int64
+    return library
+
+
+def is_compiled() -> bool:
+    """Return whether the library is there."""
+    return _library() is not None
+
+
+def _pointer(array: NDArray[Any]) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def _side(texts: Utf8) -> Any:
+    places = (np.ascontiguousarray(some, dtype=np.int64) for some in (texts.starts, texts.ends))
+    arrays = (np.frombuffer(texts.data, dtype=np.uint8), *places)
+    side = _Side(*map(_pointer, arrays), len(texts.starts))
+    side.arrays = arrays  # kept as long as the pointers
+    return ctypes.byref(side)
+
+
+def _key(sort: Sort) -> str | int:
+    return sort if isinstance(sort, str) else id(sort)
+
+
+def _places(sort: Sort) -> Integers:
+    """Return where a sort begins and ends, in any order."""
+    if isinstance(sort, str):
+        codes = np.array([ord(sign) for sign in sort], dtype=np.int64)
+        return np.concatenate([codes, codes + 1])
+    return np.flatnonzero(sort[1:] != sort[:-1]) + 1
+
+
+def holds(sort: Sort, codes: NDArray[Any]) -> Mask:
+    """Return which code points are of a sort, of the shape of *codes*."""
+    if isinstance(sort, str):
+        return np.isin(codes, [ord(sign) for sign in sort])
+    return np.asarray(sort[codes])
+
+
+class _Known(NamedTuple):
+    """Kinds of code points: all of a kind are alike in every sort."""
+
+    arrays: tuple[NDArray[Any], ...]
+    """As ``Kinds`` of ``facts.c`` has them."""
+    sorts: dict[str | int, int]
+    """The place of each sort among the tables."""
+    meetings: dict[tuple[str | int, str | int], int]
+    """The bit of each meeting."""
+
+
+_Meeting = tuple[Sort, Sort]
+
+
+def _known(sorts: Sequence[Sort], meetings: Sequence[_Meeting]) -> _Known | None:
+    """Group the code points; None if they are of too many kinds."""
+    spaces, unspaced = characters.is_space(), characters.in_script(*characters.UNSPACED)
+    every: list[Sort] = [~spaces, unspaced, *sorts]
+    for both in meetings:
+        every += both
+    edges = np.unique(np.concatenate([[0, _LINE_END, _LINE_END + 1], *map(_places, every)]))
+    edges = edges[edges < len(spaces)]
+    rows = np.stack([holds(sort, edges) for sort in every], axis=1)
+    rows = np.concatenate([rows, (edges == _LINE_END)[:, None]], axis=1)
+    packed = np.packbits(rows, axis=1)
+    _, some, kinds = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    if len(some) > _MOST_KINDS:
+        return None
+    of_code = np.repeat(kinds.reshape(-1).astype(np.uint8), np.diff(edges, append=len(spaces)))
+    rows, tables = rows[some], len(sorts) + 2
+    members = np.zeros((len(some), _MOST), dtype=np.uint8)
+    members[:, :tables] = rows[:, :tables]
+    bits = np.left_shift(np.uint32(1), np.arange(len(meetings), dtype=np.uint32))
+    sides = rows[:, tables:-1].reshape(len(some), len(meetings), 2)
+    first, second = ((sides[:, :, at] * bits).sum(axis=1).astype(np.uint32) for at in (0, 1))
+    ends = ~rows[:, 0]
+    breaks = ends | rows[:, 1]
+    arrays = (of_code, members, ends.astype(np.uint8), breaks.astype(np.uint8), first, second)
+    return _Known(
+        arrays,
+        {_key(sort): place for place, sort in enumerate(sorts, 2)},
+        {(_key(one), _key(other)): bit for bit, (one, other) in enumerate(meetings)},
+    )
+
+
+class FactReader:
+    """Reads facts of one batch after another: those that were asked of an earlier one."""
+
+    def __init__(self) -> None:
+        self._sorts: dict[str | int, Sort] = {}
+        self._meetings: dict[tuple[str | int, str | int], _Meeting] = {}
+        self._known: _Known | None = None
+        self._learnt = (-1, -1)
+        """The numbers of sorts and meetings when the code points were grouped."""
+
+    def __reduce__(self) -> Any:
+        """Return the parts for another process, which learns anew."""
+        return FactReader, ()
+
+    def read(self, texts: Utf8) -> Facts | None:
+        """Read the facts of a batch; None where the library is missing."""
+        library = _library()
+        if library is None:
+            return None
+        sizes = len(self._sorts), len(self._meetings)
+        if sizes != self._learnt:
+            found = _known([*self._sorts.values()], [*self._meetings.values()])
+            self._known, self._learnt = found or self._known, sizes
+        known = self._known
+        return None if known is None else Facts(self, known, library, texts)
+
+    def wish(self, sort: Sort) -> None:
+        """Count a sort in the batches to come, if there is room."""
+        if len(self._sorts) + 2 < _MOST:
+            self._sorts.setdefault(_key(sort), sort)
+
+    def wish_meeting(self, first: Sort, second: Sort) -> None:
+        """Look for a meeting in the batches to come, if there is room."""
+        if len(self._meetings) < _MOST:
+            self._meetings.setdefault((_key(first), _key(second)), (first, second))
+
+
+class Facts:
+    """Facts of the n sentences of a batch. A method returns None for what was not read."""
+
+    def __init__(
+        self, reader: FactReader, known: _Known, library: ctypes.CDLL, texts: Utf8
+    ) -> None:
+        self._reader, self._known = reader, known
+        count, tables = len(texts.starts), len(known.sorts) + 2
+        self._counts = {name: np.empty((tables, count), dtype=np.int32) for name in _COUNTS}
+        self._numbers = {name: np.empty(count, dtype=np.int32) for name in _NUMBERS}
+        kinds = _Kinds(*map(_pointer, known.arrays), tables)
+        arrays = (*self._counts.values(), *self._numbers.values())
+        facts = _Facts(*map(_pointer, arrays))
+        library.side_facts(_side(texts), ctypes.byref(kinds), ctypes.byref(facts))
+
+    @property
+    def lengths(self) -> Integers:
+        """Characters of each sentence, ``(n,)``."""
+        return self._numbers["lengths"].astype(np.int64)
+
+    @property
+    def longest(self) -> Integers:
+        """Characters of the longest word, scripts without spaces aside, ``(n,)``."""
+        return self._numbers["longest"].astype(np.int64)
+
+    @property
+    def word_counts(self) -> Integers:
+        """Words between white space of each sentence, ``(n,)``."""
+        return self._counts["words"][0].astype(np.int64)
+
+    @property
+    def unspaced(self) -> Integers:
+        """Characters of scripts without spaces of each sentence, ``(n,)``."""
+        return self._counts["counts"][1].astype(np.int64)
+
+    def counts(self, sort: Sort) -> Integers | None:
+        """Count the characters of a sort in each sentence, ``(n,)``."""
+        return self._of("counts", sort)
+
+    def words(self, sort: Sort) -> Integers | None:
+        """Count the words that have a character of a sort, ``(n,)``."""
+        return self._of("words", sort)
+
+    def lone_words(self, sort: Sort) -> Integers | None:
+        """Count the words that are one character, of a sort, ``(n,)``."""
+        return self._of("lone", sort)
+
+    def spaced_words(self, sort: Sort) -> Integers | None:
+        """Count as ``words`` does where characters of scripts without spaces are spaces."""
+        return self._of("spaced_words", sort)
+
+    def meetings(self, first: Sort, second: Sort) -> Mask | None:
+        """Return the sentences where the one sort is just before the other, ``(n,)``."""
+        bit = self._known.meetings.get((_key(first), _key(second)))
+        if bit is None:
+            self._reader.wish_meeting(first, second)
+            return None
+        return np.asarray(self._numbers["meetings"] >> np.int32(bit) & 1, dtype=bool)
+
+    def _of(self, name: str, sort: Sort) -> Integers | None:
+        place = self._known.sorts.get(_key(sort))
+        if place is None:
+            self._reader.wish(sort)
+            return None
+        return self._counts[name][place].astype(np.int64)
+
+
+def repeats(texts: Utf8, times: int, spaces: int, longest: int) -> Mask | None:
+    """Return the sentences that may repeat a piece *times* times or more, ``(n,)``.
+
+    The others surely do not. Spaces aside, a piece has up to *longest* characters; one with a
+    single character is followed by *spaces* spaces or more. None where the library is missing.
+    """
+    library = _library()
+    if library is None:
+        return None
+    found = np.empty(len(texts.starts), dtype=np.uint8)
+    numbers = map(ctypes.c_int64, (times, spaces, longest))
+    failed = library.side_repeats(_side(texts), *numbers, _pointer(found))
+    return None if failed else found.astype(bool)
+
+
+def sketched(texts: Utf8, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArray[Any]] | None:
+    """Find the runs of alphabetic characters whose sketch is one of these.
+
+    Returns the sentence and the sketch of each, ``(hits,)``: see ``BatchSide.sketches``. None
+    where the library is missing.
+    """
+    library = _library()
+    if library is None:
+        return None
+    bits = np.zeros(1 << _SKETCH_BITS, dtype=bool)
+    bits[sketches >> np.uint32(32 - _SKETCH_BITS)] = True
+    packed = np.packbits(bits, bitorder="little")
+    tables = characters.is_alphabetic(), characters.lower_case()
+    side, room, hits = _side(texts), 0, len(texts.starts)
+    sentences, found = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32)
+    while hits > room:
+        room = hits
+        sentences, found = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint32)
+        hits = library.side_sketches(
+            side,
+            *map(_pointer, tables),
+            ctypes.c_uint32(int(SPREAD)),
+            _pointer(packed),
+            ctypes.c_int64(room),
+            *map(_pointer, (sentences, found)),
+        )
+    if hits < 0:
+        return None
+    sure = np.isin(found[:hits], sketches)
+    return sentences[:hits][sure], found[:hits][sure]
+
+
+def distance_bounds(one: Utf8, other: Utf8, asked: Mask) -> Integers | None:
+    """Return a bound below the edit distance of each asked pair, ``(n,)``; 0 for others.
+
+    The sides of an asked pair have fewer than 32,768 characters. None where the library is missing.
+    """
+    library = _library()
+    if library is None:
+        return None
+    bounds = np.empty(len(asked), dtype=np.int32)
+    arrays = np.ascontiguousarray(asked).view(np.uint8), bounds
+    library.pair_bags(_side(one), _side(other), *map(_pointer, arrays))
+    return bounds.astype(np.int64)
+
+
+@functools.cache
+def letters_in(*scripts: str) -> Mask:
+    """Return the table of the alphabetic characters of Unicode scripts."""
+    return characters.is_alphabetic() & characters.in_script(*scripts)
