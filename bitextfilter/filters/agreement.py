@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import islice
+from string import ascii_letters
 from typing import Any, ClassVar
 
 import numpy as np
@@ -136,6 +138,7 @@ _INTEGER = dict.fromkeys("diu", "d")
 _TAG = regex.compile(
     r"(?<!(?:^|[^\p{L}\p{N}>])L)<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>]*?)?(?P<empty>/?)>"
 )
+_IN_ANGLES = re.compile("<[^<>]*>")
 _HTML = frozenset(
     """
     a abbr b big blockquote body br button center code dd del div dl dt em font form h1 h2 h3 h4 h5
@@ -158,6 +161,8 @@ class _Copied(AgreementRule):
         """Return the items of *text*, in a form that is the same for both sides."""
 
     def marked(self, side: BatchSide) -> Mask:
+        if max(map(len, self.marks)) == 1:
+            return np.asarray(side.counted("".join(self.marks)) > 0)
         return side.containing_any(self.marks)
 
     def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
@@ -241,6 +246,19 @@ class Tags(_Copied):
     unit = "tags without a partner on the other side, 0 and up"
     origin = "ours"
     marks = ("<",)
+
+    def marked(self, side: BatchSide) -> Mask:
+        return side.meeting("<", "/" + ascii_letters)
+
+    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
+        """Compare the tags; those that are equal with their attributes need no reading.
+
+        ``L<x>`` may be no tag, by what stands before it.
+        """
+        plain = "L<" not in source and "L<" not in target
+        if plain and _IN_ANGLES.findall(source) == _IN_ANGLES.findall(target):
+            return (), ()
+        return super().unmatched(source, target, languages)
 
     def read(self, text: str) -> Iterable[str]:
         tags = [

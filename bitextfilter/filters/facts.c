@@ -175,13 +175,21 @@ static uint32_t *room_for(const Side *side)
     return malloc((size_t)(most + 1) * sizeof(uint32_t));
 }
 
-/* Whether *run* characters in a row each equal the one *lag* further on, or nearly surely not. */
+static inline uint64_t two_codes(const uint32_t *codes)
+{
+    uint64_t both;
+    memcpy(&both, codes, sizeof both);
+    return both;
+}
+
+/* Whether *run* characters in a row, 2 or more, each equal the one *lag* further on. Such a run
+ * holds one of the places that are looked at, and the one after it. */
 static int repeats_at(const uint32_t *codes, int64_t count, int64_t lag, int64_t run)
 {
-    for (int64_t place = run - 1; place + lag < count; place += run) {
-        if (codes[place] != codes[place + lag])
+    for (int64_t place = run - 2; place + 1 + lag < count; place += run - 1) {
+        if (two_codes(codes + place) != two_codes(codes + place + lag))
             continue;
-        int64_t first = place, last = place + 1;
+        int64_t first = place, last = place + 2;
         while (first > 0 && last - first < run && codes[first - 1] == codes[first - 1 + lag])
             first--;
         while (last + lag < count && last - first < run && codes[last] == codes[last + lag])
@@ -192,13 +200,14 @@ static int repeats_at(const uint32_t *codes, int64_t count, int64_t lag, int64_t
     return 0;
 }
 
-/* Which sentences, spaces aside, repeat up to *longest* characters *repeats* times or more.
+/* Which sentences, spaces aside, repeat up to *longest* characters *repeats* times or more, and the
+ * numbers of characters, *lags*, that any of them repeats: arrays of 0, in which 1 is put.
  *
  * A single character counts only in a sentence with *spaces* spaces in a row.
  * Returns 0, or 1 where there is no memory.
  */
 int64_t side_repeats(
-    const Side *side, int64_t repeats, int64_t spaces, int64_t longest, uint8_t *found)
+    const Side *side, int64_t repeats, int64_t spaces, int64_t longest, uint8_t *found, uint8_t *lags)
 {
     uint32_t *codes = room_for(side);
     if (!codes)
@@ -214,10 +223,13 @@ int64_t side_repeats(
             most = row > most ? row : most;
             count += code != ' ';
         }
-        found[index] = 0;
-        for (int64_t lag = most >= spaces ? 1 : 2;
-             lag <= longest && !found[index] && lag <= count / (repeats + 1); lag++)
-            found[index] = (uint8_t)repeats_at(codes, count, lag, repeats * lag);
+        int64_t last = count / (repeats + 1);
+        last = last < longest ? last : longest;
+        for (int64_t lag = most >= spaces ? 1 : 2; lag <= last; lag++) {
+            int64_t run = repeats * lag;
+            if (run < 2 || repeats_at(codes, count, lag, run))
+                found[index] = lags[lag] = 1;
+        }
     }
     free(codes);
     return 0;

@@ -254,19 +254,23 @@ class Facts:
         return self._counts[name][place].astype(np.int64)
 
 
-def repeats(texts: Utf8, times: int, spaces: int, longest: int) -> Mask | None:
-    """Return the sentences that may repeat a piece *times* times or more, ``(n,)``.
+def repeats(texts: Utf8, times: int, spaces: int, longest: int) -> tuple[Mask, Integers] | None:
+    """Return the sentences that may repeat a piece *times* times or more, ``(n,)``, and the sizes.
 
-    The others surely do not. Spaces aside, a piece has up to *longest* characters; one with a
-    single character is followed by *spaces* spaces or more. None where the library is missing.
+    No other sentence does, and no piece of another size. The size of a piece is that without
+    spaces, up to *longest*; after one of size 1 stand *spaces* spaces or more. None where the
+    library is missing.
     """
     library = _library()
     if library is None:
         return None
-    found = np.empty(len(texts.starts), dtype=np.uint8)
+    longest = min(longest, int((texts.ends - texts.starts).max(initial=0)))
+    times, spaces = (min(number, 1 << 40) for number in (times, spaces))
+    found = np.zeros(len(texts.starts), dtype=np.uint8)
+    sizes = np.zeros(max(longest, 0) + 1, dtype=np.uint8)
     numbers = map(ctypes.c_int64, (times, spaces, longest))
-    failed = library.side_repeats(_side(texts), *numbers, _pointer(found))
-    return None if failed else found.astype(bool)
+    failed = library.side_repeats(_side(texts), *numbers, _pointer(found), _pointer(sizes))
+    return None if failed else (found.astype(bool), np.flatnonzero(sizes))
 
 
 def sketched(texts: Utf8, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArray[Any]] | None:

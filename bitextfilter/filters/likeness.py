@@ -48,9 +48,10 @@ class Identical(PairFault):
     words: int = 1
 
     def suspects(self, pairs: Pairs) -> Mask:
-        """Select pairs with equal numbers of letters and numbers, and of digits."""
+        """Select pairs with equal numbers of letters and numbers, digits, and some letters."""
         suspects = np.ones(len(pairs), dtype=bool)
-        for sort in (characters.in_category("L", "N"), characters.in_category("Nd")):
+        known = characters.in_category("L", "N"), characters.in_category("Nd"), "aA", "eE"
+        for sort in known:
             source, target = (side.counted(sort) for side in pairs.sides)
             suspects &= source == target
         for side in pairs.sides:

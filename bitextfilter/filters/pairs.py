@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
-from bitextfilter.filters.facts import SPREAD, FactReader, Facts, Sort, holds
+from bitextfilter.filters.facts import SPREAD, FactReader, Facts, Sort, holds, sketched
 from bitextfilter.io.fields import Utf8, Utf8Texts, utf8_of
 from bitextfilter.text import characters
 
@@ -114,6 +114,19 @@ class BatchSide:
             return found
         places = np.flatnonzero(self.mask_of(first)[:-1] & self.mask_of(second)[1:])
         return self.holding(places[np.isin(places, self.ends, invert=True)])
+
+    def words_like(self, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArray[np.uint32]]:
+        """Return the sentences and the sketches of runs of letters with one of these sketches.
+
+        Shape ``(hits,)`` each.
+        """
+        found = sketched(self.utf8, sketches) if self.reader else None
+        if found is not None:
+            return found
+        first, last = self.letter_runs
+        here = self.sketches(first, last)
+        known = np.isin(here, sketches)
+        return np.searchsorted(self.ends, first[known]), here[known]
 
     @property
     def longest_words(self) -> Integers:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, filterfalse
 from typing import Any
@@ -217,8 +218,13 @@ class GluedWords(PairFault):
 
 
 def _has_no_joint(word: str) -> bool:
-    """Return True if a word has no capital but its first; of other words it may say False."""
-    return word[1:].islower() and (word.isascii() or word.isalpha())
+    """Return True if no capital follows a small letter; of such a word it may say False."""
+    if word.isascii():
+        return _ASCII_JOINT.search(word) is None
+    return word.isalpha() and word[1:].islower()
+
+
+_ASCII_JOINT = re.compile(r"[a-z][.!?]?[A-Z]")
 
 
 _GLUED = regex.compile(
@@ -332,15 +338,17 @@ class Repetition(SideFault):
         """Return the sentences that repeat a piece, shape ``(n,)``."""
         suspects = facts.repeats(side.utf8, self.repeats, self.shortest - 1, self.longest)
         if suspects is None:
-            return self._repeating(side)
-        places = np.flatnonzero(suspects)
-        suspects[places] = self._repeating(side.at(places))
-        return suspects
+            written = _Written(side)
+            return self._repeating(side, written, self._lags(written))
+        found, lags = suspects
+        places = np.flatnonzero(found)
+        some = side.at(places)
+        found[places] = self._repeating(some, _Written(some), lags.tolist())
+        return found
 
-    def _repeating(self, side: BatchSide) -> Mask:
-        written = _Written(side)
+    def _repeating(self, side: BatchSide, written: _Written, lags: Iterable[int]) -> Mask:
         found = np.zeros(len(side), dtype=bool)
-        for lag in self._lags(written):
+        for lag in lags:
             hits = written.runs.at(lag, self.repeats * lag)
             if found.any():
                 hits = hits[~found[written.sentences(hits)]]

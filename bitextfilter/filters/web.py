@@ -171,6 +171,10 @@ _URL = regex.compile(
 )
 
 
+def _may_hold_address(word: str) -> bool:
+    return "." in word[:-1] or "@" in word or "://" in word
+
+
 @dataclass(frozen=True)
 class Urls(SideBounded):
     """Web and e-mail addresses are a small enough share of each side; ``maximum=0`` allows none.
@@ -193,7 +197,7 @@ class Urls(SideBounded):
         shares = np.zeros(len(side))
         for index in np.flatnonzero(self.suspects(side)).tolist():
             words = side.sentences[index].split()
-            found = (_URL.findall(word) for word in words if not word.isalnum())
+            found = map(_URL.findall, filter(_may_hold_address, words))
             shares[index] = sum(map(len, chain.from_iterable(found))) / sum(map(len, words))
         return shares
 
@@ -306,7 +310,7 @@ class Boilerplate(SideFault):
         self._lists()
 
     def suspects(self, side: BatchSide) -> Mask:
-        """Select sentences with a key word of a pattern."""
+        """Select sentences with a key word of a pattern, and a match of it if that is quick."""
         return np.asarray(np.any([some.suspects(side) for some in self._lists()], axis=0))
 
     def fault(self, sentence: str) -> str | None:
@@ -324,6 +328,10 @@ class Boilerplate(SideFault):
 _WORD = regex.compile(r"\p{Alphabetic}+|©")
 
 
+_SHORT = 1000
+"""Characters of a sentence in which the built-in expressions need no limit of time."""
+
+
 class _Patterns:
     """Regular expressions of a file, each with the key words of texts that it may match."""
 
@@ -331,6 +339,7 @@ class _Patterns:
         """Read the file; an expression without words may match any text."""
         self._by_word: dict[str, list[regex.Pattern[str]]] = {}
         self._anywhere: list[regex.Pattern[str]] = []
+        self._quick = path == _BUILT_IN
         for number, line in enumerate(read_lines(path), start=1):
             words, _, expression = line.rpartition("\t")
             if not expression.strip() or line.startswith("#"):
@@ -357,13 +366,32 @@ class _Patterns:
         """Return the sentences that may match, by sketches of their words, shape ``(n,)``."""
         if self._anywhere:
             return np.ones(len(side), dtype=bool)
-        first, last = side.letter_runs
-        known = np.isin(side.sketches(first, last), self._sketches)
-        signs = np.flatnonzero(side.codes == ord("©"))
-        return side.holding(np.concatenate([first[known], signs]))
+        sentences, sketches = side.words_like(self._sketches)
+        signs = np.flatnonzero(side.counted("©"))
+        found = np.zeros(len(side), dtype=bool)
+        found[signs] = True
+        if not self._quick:
+            found[sentences] = True
+            return found
+        for place, sketch in zip(sentences.tolist(), sketches.tolist(), strict=True):
+            if not found[place]:
+                sentence = side.sentences[place]
+                quick = len(sentence) <= _SHORT and "İ" not in sentence  # it makes two of a word
+                patterns = self._by_sketch[sketch]
+                found[place] = not quick or any(each.search(sentence) for each in patterns)
+        return found
+
+    @functools.cached_property
+    def _by_sketch(self) -> dict[int, list[regex.Pattern[str]]]:
+        """The patterns of the words that share a sketch."""
+        found: dict[int, list[regex.Pattern[str]]] = {}
+        for sketch, patterns in zip(self._sketches.tolist(), self._by_word.values(), strict=True):
+            found.setdefault(sketch, []).extend(patterns)
+        return found
 
     @functools.cached_property
     def _sketches(self) -> NDArray[np.uint32]:
+        """The sketch of each word."""
         words = BatchSide(list(self._by_word))
         return words.sketches(words.starts, words.ends)
 
