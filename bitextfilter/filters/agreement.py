@@ -226,12 +226,13 @@ class Placeholders(_Copied):
         """
         timed, seen = _TIME_FORMAT.search(text), set()
         for found in islice(_PLACEHOLDER.finditer(text), _MOST_ITEMS):
-            kind = None if timed else found["kind"]
-            plain = "".join((found["named"] or "").split()) or f"%{_INTEGER.get(kind or '', kind)}"
-            numbered = found["place"] or (found["named"] and plain != "{}")
-            if (kind or found["named"]) and not (numbered and found[0] in seen):
+            whole, named, place, kind = found.group(0, "named", "place", "kind")
+            kind = None if timed else kind
+            plain = "".join(named.split()) if named else f"%{_INTEGER.get(kind, kind)}"
+            numbered = place or (named and plain != "{}")
+            if (kind or named) and not (numbered and whole in seen):
                 yield plain
-            seen.add(found[0])
+            seen.add(whole)
 
 
 @dataclass(frozen=True)

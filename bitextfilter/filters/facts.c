@@ -35,14 +35,17 @@ typedef struct {
     const uint8_t *breaks;  /* of each kind: 255 for white space and scripts without it, else 0 */
     const uint32_t *first;  /* of each kind: the meetings that it may begin, a bit each */
     const uint32_t *second; /* of each kind: the meetings that it may end */
+    const int32_t *asked;   /* answers: table, + 32 for its words, + 64 lone, + 96 spaced words */
     int64_t tables;         /* in use */
+    int64_t answers;        /* of *asked* */
 } Kinds;
 
-/* tables x count, but for the last three: count. */
+/* answers x stride, and of each sentence. */
 typedef struct {
-    int32_t *counts, *words, *lone, *spaced_words;
+    int32_t *answers;
     int32_t *lengths, *longest;
     uint32_t *meetings;
+    int64_t stride; /* not near a multiple of a page, or the answers fight for the cache */
 } Facts;
 
 int64_t facts_layout(void) { return 1; }
@@ -83,7 +86,7 @@ static void flush(Row *sum, int32_t *total, int64_t tables)
 }
 
 typedef struct {
-    int32_t counts[TABLES], words[TABLES], lone[TABLES];
+    int32_t characters[TABLES], words[TABLES], lone[TABLES]; /* lone: words of one character */
     int32_t length, longest;
     uint32_t meetings;
 } Sentence;
@@ -132,7 +135,7 @@ static void read_sentence(
         if (place == end && sums.size)
             end_word(&sums, out);
         out->length += FLUSH - left;
-        flush(&sums.counts, out->counts, known->tables);
+        flush(&sums.counts, out->characters, known->tables);
         flush(&sums.words, out->words, known->tables);
         flush(&sums.lone, out->lone, known->tables);
     } while (place < end);
@@ -142,25 +145,22 @@ static void read_sentence(
 /* All facts of a side. Table 1 has the scripts without spaces between words. */
 void side_facts(const Side *side, const Kinds *known, const Facts *facts)
 {
-    Sentence plain, spaced;
+    Sentence both[2], *plain = &both[0], *spaced = &both[1];
     for (int64_t index = 0; index < side->count; index++) {
         const uint8_t *start = side->data + side->starts[index];
         const uint8_t *end = side->data + side->ends[index];
-        read_sentence(start, end, known, known->spaces, &plain);
-        const Sentence *other = &plain;
-        if (plain.counts[1]) {
-            read_sentence(start, end, known, known->breaks, &spaced);
-            other = &spaced;
+        read_sentence(start, end, known, known->spaces, plain);
+        if (plain->characters[1])
+            read_sentence(start, end, known, known->breaks, spaced);
+        const int32_t *words = plain->characters[1] ? spaced->words : plain->words;
+        const int32_t *counts[] = {plain->characters, plain->words, plain->lone, words};
+        for (int64_t answer = 0, cell = index; answer < known->answers; answer++) {
+            facts->answers[cell] = counts[known->asked[answer] / TABLES][known->asked[answer] % TABLES];
+            cell += facts->stride;
         }
-        for (int64_t table = 0, cell = index; table < known->tables; table++, cell += side->count) {
-            facts->counts[cell] = plain.counts[table];
-            facts->words[cell] = plain.words[table];
-            facts->lone[cell] = plain.lone[table];
-            facts->spaced_words[cell] = other->words[table];
-        }
-        facts->lengths[index] = plain.length;
-        facts->longest[index] = other->longest;
-        facts->meetings[index] = plain.meetings;
+        facts->lengths[index] = plain->length;
+        facts->longest[index] = plain->characters[1] ? spaced->longest : plain->longest;
+        facts->meetings[index] = plain->meetings;
     }
 }
 

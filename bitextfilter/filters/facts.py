@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +32,8 @@ _MOST = 32
 """Sorts, and meetings, of one pass."""
 _MOST_KINDS = 256
 _LINE_END = 0x0A
+_PAGE, _LINE = 1024, 16
+"""Numbers in a page of memory, and in a line of the cache."""
 
 SPREAD = np.uint32(0x9E3779B1)
 """An odd number with its bits well spread (2**32 over the golden ratio)."""
@@ -49,17 +50,20 @@ class _Side(ctypes.Structure):
 class _Kinds(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("kinds", "members", "spaces", "breaks")),
-        *((name, ctypes.c_void_p) for name in ("first", "second")),
-        ("tables", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("first", "second", "asked")),
+        *((name, ctypes.c_int64) for name in ("tables", "answers")),
     )
 
 
-_COUNTS = ("counts", "words", "lone", "spaced_words")
+_COUNTS = ("characters", "words", "lone", "spaced words")
 _NUMBERS = ("lengths", "longest", "meetings")
 
 
 class _Facts(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_void_p) for name in (*_COUNTS, *_NUMBERS))
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("answers", *_NUMBERS)),
+        ("stride", ctypes.c_int64),
+    )
 
 
 def _library() -> ctypes.CDLL | None:
@@ -105,48 +109,65 @@ def holds(sort: Sort, codes: NDArray[Any]) -> Mask:
     return np.asarray(sort[codes])
 
 
+_Key = tuple[str, str | int]
+"""One of ``_COUNTS`` and a sort."""
+_MeetingKey = tuple[str | int, str | int]
+
+
+class _Asked(NamedTuple):
+    """What rules asked for."""
+
+    counts: dict[_Key, Sort]
+    meetings: dict[_MeetingKey, tuple[Sort, Sort]]
+
+    def sorts(self) -> list[Sort]:
+        """Return the sorts whose characters or words are counted, each once."""
+        return [*{_key(sort): sort for sort in self.counts.values()}.values()]
+
+
 class _Known(NamedTuple):
-    """Kinds of code points: all of a kind are alike in every sort."""
+    """Kinds of code points: all of a kind are alike in every sort that was asked for."""
 
     arrays: tuple[NDArray[Any], ...]
     """As ``Kinds`` of ``facts.c`` has them."""
-    sorts: dict[str | int, int]
-    """The place of each sort among the tables."""
-    meetings: dict[tuple[str | int, str | int], int]
+    tables: int
+    answers: dict[_Key, int]
+    """The place of each count."""
+    meetings: dict[_MeetingKey, int]
     """The bit of each meeting."""
 
 
-_Meeting = tuple[Sort, Sort]
-
-
-def _known(sorts: Sequence[Sort], meetings: Sequence[_Meeting]) -> _Known | None:
+def _known(asked: _Asked) -> _Known | None:
     """Group the code points; None if they are of too many kinds."""
     spaces, unspaced = characters.is_space(), characters.in_script(*characters.UNSPACED)
-    every: list[Sort] = [~spaces, unspaced, *sorts]
-    for both in meetings:
-        every += both
+    sorts: list[Sort] = [~spaces, unspaced, *asked.sorts()]
+    every = [*sorts, *(sort for both in asked.meetings.values() for sort in both)]
     edges = np.unique(np.concatenate([[0, _LINE_END, _LINE_END + 1], *map(_places, every)]))
     edges = edges[edges < len(spaces)]
-    rows = np.stack([holds(sort, edges) for sort in every], axis=1)
-    rows = np.concatenate([rows, (edges == _LINE_END)[:, None]], axis=1)
-    packed = np.packbits(rows, axis=1)
-    _, some, kinds = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    rows = np.stack([*(holds(sort, edges) for sort in every), edges == _LINE_END], axis=1)
+    _, some, kinds = np.unique(
+        np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True
+    )
     if len(some) > _MOST_KINDS:
         return None
-    of_code = np.repeat(kinds.reshape(-1).astype(np.uint8), np.diff(edges, append=len(spaces)))
-    rows, tables = rows[some], len(sorts) + 2
+    of_code = kinds.reshape(-1).astype(np.uint8).repeat(np.diff(edges, append=len(spaces)))
+    rows, tables, meetings = rows[some], len(sorts), len(asked.meetings)
     members = np.zeros((len(some), _MOST), dtype=np.uint8)
     members[:, :tables] = rows[:, :tables]
-    bits = np.left_shift(np.uint32(1), np.arange(len(meetings), dtype=np.uint32))
-    sides = rows[:, tables:-1].reshape(len(some), len(meetings), 2)
+    bits = np.left_shift(np.uint32(1), np.arange(meetings, dtype=np.uint32))
+    sides = rows[:, tables:-1].reshape(len(some), meetings, 2)
     first, second = ((sides[:, :, at] * bits).sum(axis=1).astype(np.uint32) for at in (0, 1))
     ends = ~rows[:, 0]
     breaks = ends | rows[:, 1]
-    arrays = (of_code, members, ends.astype(np.uint8), breaks.astype(np.uint8), first, second)
+    table_of = {_key(sort): table for table, sort in enumerate(sorts)}
+    answers = [_COUNTS.index(name) * _MOST + table_of[key] for name, key in asked.counts]
+    answers = [_COUNTS.index("words") * _MOST, 1, *answers]
+    signs = (part.astype(np.uint8) for part in (ends, breaks))
     return _Known(
-        arrays,
-        {_key(sort): place for place, sort in enumerate(sorts, 2)},
-        {(_key(one), _key(other)): bit for bit, (one, other) in enumerate(meetings)},
+        (of_code, members, *signs, first, second, np.array(answers, dtype=np.int32)),
+        tables,
+        {key: place for place, key in enumerate(asked.counts, 2)},
+        {key: bit for bit, key in enumerate(asked.meetings)},
     )
 
 
@@ -154,11 +175,10 @@ class FactReader:
     """Reads facts of one batch after another: those that were asked of an earlier one."""
 
     def __init__(self) -> None:
-        self._sorts: dict[str | int, Sort] = {}
-        self._meetings: dict[tuple[str | int, str | int], _Meeting] = {}
+        self._asked = _Asked({}, {})
         self._known: _Known | None = None
         self._learnt = (-1, -1)
-        """The numbers of sorts and meetings when the code points were grouped."""
+        """How many counts and meetings were asked for when the code points were grouped."""
 
     def __reduce__(self) -> Any:
         """Return the parts for another process, which learns anew."""
@@ -169,22 +189,23 @@ class FactReader:
         library = _library()
         if library is None:
             return None
-        sizes = len(self._sorts), len(self._meetings)
+        asked = _Asked(self._asked.counts.copy(), self._asked.meetings.copy())
+        sizes = len(asked.counts), len(asked.meetings)
         if sizes != self._learnt:
-            found = _known([*self._sorts.values()], [*self._meetings.values()])
-            self._known, self._learnt = found or self._known, sizes
+            self._known, self._learnt = _known(asked) or self._known, sizes
         known = self._known
         return None if known is None else Facts(self, known, library, texts)
 
-    def wish(self, sort: Sort) -> None:
+    def ask(self, count: str, sort: Sort) -> None:
         """Count a sort in the batches to come, if there is room."""
-        if len(self._sorts) + 2 < _MOST:
-            self._sorts.setdefault(_key(sort), sort)
+        sorts = {_key(some) for some in self._asked.sorts()} | {_key(sort)}
+        if len(sorts) + 2 <= _MOST:
+            self._asked.counts[count, _key(sort)] = sort
 
-    def wish_meeting(self, first: Sort, second: Sort) -> None:
+    def ask_meeting(self, first: Sort, second: Sort) -> None:
         """Look for a meeting in the batches to come, if there is room."""
-        if len(self._meetings) < _MOST:
-            self._meetings.setdefault((_key(first), _key(second)), (first, second))
+        if len(self._asked.meetings) < _MOST:
+            self._asked.meetings[_key(first), _key(second)] = first, second
 
 
 class Facts:
@@ -194,12 +215,13 @@ class Facts:
         self, reader: FactReader, known: _Known, library: ctypes.CDLL, texts: Utf8
     ) -> None:
         self._reader, self._known = reader, known
-        count, tables = len(texts.starts), len(known.sorts) + 2
-        self._counts = {name: np.empty((tables, count), dtype=np.int32) for name in _COUNTS}
+        count = len(texts.starts)
+        stride = -(-count // _PAGE) * _PAGE + _LINE
+        places = known.arrays[-1]
+        self._answers = np.empty((len(places), stride), dtype=np.int32)[:, :count]
         self._numbers = {name: np.empty(count, dtype=np.int32) for name in _NUMBERS}
-        kinds = _Kinds(*map(_pointer, known.arrays), tables)
-        arrays = (*self._counts.values(), *self._numbers.values())
-        facts = _Facts(*map(_pointer, arrays))
+        kinds = _Kinds(*map(_pointer, known.arrays), known.tables, len(places))
+        facts = _Facts(*map(_pointer, (self._answers, *self._numbers.values())), stride)
         library.side_facts(_side(texts), ctypes.byref(kinds), ctypes.byref(facts))
 
     @property
@@ -215,16 +237,16 @@ class Facts:
     @property
     def word_counts(self) -> Integers:
         """Words between white space of each sentence, ``(n,)``."""
-        return self._counts["words"][0].astype(np.int64)
+        return self._answers[0].astype(np.int64)
 
     @property
     def unspaced(self) -> Integers:
         """Characters of scripts without spaces of each sentence, ``(n,)``."""
-        return self._counts["counts"][1].astype(np.int64)
+        return self._answers[1].astype(np.int64)
 
     def counts(self, sort: Sort) -> Integers | None:
         """Count the characters of a sort in each sentence, ``(n,)``."""
-        return self._of("counts", sort)
+        return self._of("characters", sort)
 
     def words(self, sort: Sort) -> Integers | None:
         """Count the words that have a character of a sort, ``(n,)``."""
@@ -236,22 +258,22 @@ class Facts:
 
     def spaced_words(self, sort: Sort) -> Integers | None:
         """Count as ``words`` does where characters of scripts without spaces are spaces."""
-        return self._of("spaced_words", sort)
+        return self._of("spaced words", sort)
 
     def meetings(self, first: Sort, second: Sort) -> Mask | None:
         """Return the sentences where the one sort is just before the other, ``(n,)``."""
         bit = self._known.meetings.get((_key(first), _key(second)))
         if bit is None:
-            self._reader.wish_meeting(first, second)
+            self._reader.ask_meeting(first, second)
             return None
         return np.asarray(self._numbers["meetings"] >> np.int32(bit) & 1, dtype=bool)
 
-    def _of(self, name: str, sort: Sort) -> Integers | None:
-        place = self._known.sorts.get(_key(sort))
+    def _of(self, count: str, sort: Sort) -> Integers | None:
+        place = self._known.answers.get((count, _key(sort)))
         if place is None:
-            self._reader.wish(sort)
+            self._reader.ask(count, sort)
             return None
-        return self._counts[name][place].astype(np.int64)
+        return self._answers[place].astype(np.int64)
 
 
 def repeats(texts: Utf8, times: int, spaces: int, longest: int) -> tuple[Mask, Integers] | None:

@@ -209,6 +209,8 @@ class GluedWords(PairFault):
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
         source, target = source[:_LONGEST], target[:_LONGEST]
         for text, other in ((source, target), (target, source)):
+            if text.isascii() and len(_ASCII_JOINT.findall(text)) <= self.maximum:
+                continue
             words = filterfalse(_has_no_joint, text.split())
             found = chain.from_iterable(map(_GLUED.findall, words))
             glued = [word for word in found if word not in other]

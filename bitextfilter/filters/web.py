@@ -161,18 +161,16 @@ class EscapedUnicode(SideFault):
         return found[0] if found else None
 
 
+_DOMAINS = "com|org|net|info|edu|gov|eu|at|be|br|ca|ch|cn|cz|de|es|fr|in|it|jp|nl|pl|ru|uk"
 _URL = regex.compile(
     r"(?:https?|ftps?)://[!-~]+|www\.[\w-]++\.[!-~]+"
     r"|(?:\G|(?<![\w.+-]))[\w.+-]{1,255}+@[\w-]++(?:\.[\w-]++)+"  # not from each character
     r"|(?<![\w@.-])(?:[a-z0-9-]++\.){1,127}"  # as many as the name of a host may have
-    r"(?:com|org|net|info|edu|gov|eu|at|be|br|ca|ch|cn|cz|de|es|fr|in|it|jp|nl|pl|ru|uk)"
-    r"(?:/[!-~]*|(?![\w.]))",
+    rf"(?:{_DOMAINS})(?:/[!-~]*|(?![\w.]))",
     regex.IGNORECASE,
 )
-
-
-def _may_hold_address(word: str) -> bool:
-    return "." in word[:-1] or "@" in word or "://" in word
+_URL_SIGN = regex.compile(rf"://|@|www\.|\.(?:{_DOMAINS})(?![\w.])", regex.IGNORECASE)
+"""Each match of ``_URL`` has one of these."""
 
 
 @dataclass(frozen=True)
@@ -196,8 +194,11 @@ class Urls(SideBounded):
     def side_values(self, side: BatchSide) -> Floats:
         shares = np.zeros(len(side))
         for index in np.flatnonzero(self.suspects(side)).tolist():
-            words = side.sentences[index].split()
-            found = map(_URL.findall, filter(_may_hold_address, words))
+            sentence = side.sentences[index]
+            if not _URL_SIGN.search(sentence):
+                continue
+            words = sentence.split()
+            found = map(_URL.findall, filter(_URL_SIGN.search, words))
             shares[index] = sum(map(len, chain.from_iterable(found))) / sum(map(len, words))
         return shares
 
@@ -373,12 +374,13 @@ class _Patterns:
         if not self._quick:
             found[sentences] = True
             return found
-        for place, sketch in zip(sentences.tolist(), sketches.tolist(), strict=True):
-            if not found[place]:
-                sentence = side.sentences[place]
-                quick = len(sentence) <= _SHORT and "İ" not in sentence  # it makes two of a word
-                patterns = self._by_sketch[sketch]
-                found[place] = not quick or any(each.search(sentence) for each in patterns)
+        hits = zip(sentences.tolist(), side.at(sentences).sentences, sketches.tolist(), strict=True)
+        for place, sentence, sketch in hits:
+            quick = len(sentence) <= _SHORT and "İ" not in sentence  # it makes two of a word
+            for pattern in self._by_sketch[sketch]:
+                if not quick or pattern.search(sentence):
+                    found[place] = True
+                    break
         return found
 
     @functools.cached_property
