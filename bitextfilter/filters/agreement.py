@@ -228,7 +228,7 @@ class Placeholders(_Copied):
         for found in islice(_PLACEHOLDER.finditer(text), _MOST_ITEMS):
             whole, named, place, kind = found.group(0, "named", "place", "kind")
             kind = None if timed else kind
-            plain = "".join(named.split()) if named else f"%{_INTEGER.get(kind, kind)}"
+            plain = "".join(named.split()) if named else f"%{_INTEGER.get(str(kind), kind)}"
             numbered = place or (named and plain != "{}")
             if (kind or named) and not (numbered and whole in seen):
                 yield plain

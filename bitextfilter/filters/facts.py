@@ -78,7 +78,7 @@ def is_compiled() -> bool:
     return _library() is not None
 
 
-def _pointer(array: NDArray[Any]) -> ctypes.c_void_p:
+def _pointer(array: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
@@ -227,22 +227,22 @@ class Facts:
     @property
     def lengths(self) -> Integers:
         """Characters of each sentence, ``(n,)``."""
-        return self._numbers["lengths"].astype(np.int64)
+        return np.asarray(self._numbers["lengths"].astype(np.int64))
 
     @property
     def longest(self) -> Integers:
         """Characters of the longest word, scripts without spaces aside, ``(n,)``."""
-        return self._numbers["longest"].astype(np.int64)
+        return np.asarray(self._numbers["longest"].astype(np.int64))
 
     @property
     def word_counts(self) -> Integers:
         """Words between white space of each sentence, ``(n,)``."""
-        return self._answers[0].astype(np.int64)
+        return np.asarray(self._answers[0].astype(np.int64))
 
     @property
     def unspaced(self) -> Integers:
         """Characters of scripts without spaces of each sentence, ``(n,)``."""
-        return self._answers[1].astype(np.int64)
+        return np.asarray(self._answers[1].astype(np.int64))
 
     def counts(self, sort: Sort) -> Integers | None:
         """Count the characters of a sort in each sentence, ``(n,)``."""
@@ -273,7 +273,7 @@ class Facts:
         if place is None:
             self._reader.ask(count, sort)
             return None
-        return self._answers[place].astype(np.int64)
+        return np.asarray(self._answers[place].astype(np.int64))
 
 
 def repeats(texts: Utf8, times: int, spaces: int, longest: int) -> tuple[Mask, Integers] | None:

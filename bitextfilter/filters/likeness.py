@@ -98,7 +98,7 @@ class Similarity(Bounded):
         bounds = facts.distance_bounds(pairs.source.utf8, pairs.target.utf8, asked)
         if bounds is None:
             return None
-        return ~(unsure & (1 - bounds / longest > most))
+        return np.asarray(~unsure | (1 - bounds / longest <= most))
 
     def values(self, pairs: Pairs) -> Floats:
         sources, targets = ([text[:_LONGEST] for text in side.sentences] for side in pairs.sides)

@@ -61,7 +61,7 @@ class BatchSide:
 
     @functools.cached_property
     def _facts(self) -> Facts | None:
-        return self.reader and self.reader.read(self.utf8)
+        return self.reader.read(self.utf8) if self.reader else None
 
     @functools.cached_property
     def lengths(self) -> Integers:
@@ -87,17 +87,17 @@ class BatchSide:
 
     def counted(self, sort: Sort) -> Integers:
         """Count the characters of a sort in each sentence, shape ``(n,)``."""
-        found = self._facts and self._facts.counts(sort)
+        found = self._facts.counts(sort) if self._facts else None
         return self.count(self.mask_of(sort)) if found is None else found
 
     def words_holding(self, sort: Sort) -> Integers:
         """Count the words that have a character of a sort, shape ``(n,)``."""
-        found = self._facts and self._facts.words(sort)
+        found = self._facts.words(sort) if self._facts else None
         return self.words_with(self.mask_of(sort)) if found is None else found
 
     def lone_words(self, sort: Sort) -> Integers:
         """Count the words that are a single character, of a sort, shape ``(n,)``."""
-        found = self._facts and self._facts.lone_words(sort)
+        found = self._facts.lone_words(sort) if self._facts else None
         if found is not None:
             return found
         single = self.word_lengths == 1
@@ -109,7 +109,7 @@ class BatchSide:
 
         A ``\\n`` follows the last character of a sentence.
         """
-        found = self._facts and self._facts.meetings(first, second)
+        found = self._facts.meetings(first, second) if self._facts else None
         if found is not None:
             return found
         places = np.flatnonzero(self.mask_of(first)[:-1] & self.mask_of(second)[1:])
@@ -254,10 +254,11 @@ class BatchSide:
         words = self.word_counts.astype(np.float64)
         if not self._unspaced.any():
             return words
-        scripts = characters.UNSPACED.items()
-        unspaced = sum(self.counted(characters.in_script(name)) / size for name, size in scripts)
+        unspaced = np.zeros(len(self))
+        for name, size in characters.UNSPACED.items():
+            unspaced += self.counted(characters.in_script(name)) / size
         letters = characters.in_category("L", "N")
-        others = self._facts and self._facts.spaced_words(letters)
+        others = self._facts.spaced_words(letters) if self._facts else None
         if others is None:
             others = self.spaced.words_holding(letters)
         return np.where(unspaced > 0, others + unspaced, words)

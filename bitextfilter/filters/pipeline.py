@@ -255,7 +255,7 @@ class LineFilter:
             bad = lines.bad.get(index)
             return checked.verdict(int(place[index])) if bad is None else bad.reason
 
-        rejected = range(0)
+        rejected: list[int] = []
         if self.keep_rejects:
             rejected = sorted(lines.bad) if self.measure else np.flatnonzero(~keep).tolist()
         first = lines.first

@@ -104,7 +104,8 @@ class LineFields:
 
     def refused(self, index: int, reason: str, remedy: str) -> BadRow:
         """Return a row as one that cannot be used."""
-        return self._parser.refused(self.row(index), reason, remedy)
+        row = self.row(index)
+        return self._parser.refused(row, reason, remedy) if isinstance(row, Row) else row
 
     def first_bad(self) -> BadRow | None:
         """Return the bad row that comes first."""
@@ -155,7 +156,7 @@ class LineFields:
         before = np.maximum(ends[ended] - 1, 0)
         returned = (self._codes[before] == _RETURN) & (ends[ended] > self.starts[ended])
         ends[ended[returned]] -= 1
-        return ends
+        return np.asarray(ends)
 
     def _bounds(self, place: int | None) -> tuple[Integers, Integers, Mask]:
         """Return starts and ends of a column, and the lines that have it, ``(n,)`` each."""
