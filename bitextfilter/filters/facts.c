@@ -215,17 +215,18 @@ int64_t side_repeats(
     for (int64_t index = 0; index < side->count; index++) {
         const uint8_t *place = side->data + side->starts[index];
         const uint8_t *end = side->data + side->ends[index];
-        int64_t count = 0, row = 0, most = 0;
-        while (place < end) {
+        int64_t count = 0, row = 0, single = 0;
+        while (place < end) { /* without a branch for spaces: they come unforeseen */
             uint32_t code = next_code(&place);
+            int64_t space = code == ' ';
             codes[count] = code;
-            row = code == ' ' ? row + 1 : 0;
-            most = row > most ? row : most;
-            count += code != ' ';
+            count += 1 - space;
+            row = (row + 1) & -space;
+            single |= row >= spaces;
         }
         int64_t last = count / (repeats + 1);
         last = last < longest ? last : longest;
-        for (int64_t lag = most >= spaces ? 1 : 2; lag <= last; lag++) {
+        for (int64_t lag = 2 - single; lag <= last; lag++) {
             int64_t run = repeats * lag;
             if (run < 2 || repeats_at(codes, count, lag, run))
                 found[index] = lags[lag] = 1;
@@ -245,28 +246,27 @@ int64_t side_sketches(
     const uint8_t *bits, int64_t room, int64_t *sentences, uint32_t *sketches)
 {
     int64_t hits = 0;
-    uint32_t *codes = room_for(side);
-    if (!codes)
-        return -1;
-    for (int64_t index = 0; index < side->count; index++) {
+    uint32_t *codes = room_for(side), *edges = room_for(side);
+    for (int64_t index = 0; index < side->count && codes && edges; index++) {
         const uint8_t *place = side->data + side->starts[index];
         const uint8_t *end = side->data + side->ends[index];
-        int64_t size = 0;
-        for (int last = 0; !last;) {
-            last = place == end;
-            uint32_t code = last ? LINE_END : next_code(&place);
-            if (table[code]) {
-                codes[size++] = code;
-                continue;
-            }
-            if (!size)
-                continue;
-            uint32_t sketch = (uint32_t)size;
-            sketch = sketch * spread + lower[codes[0]];
-            sketch = sketch * spread + lower[codes[size > 1]];
-            sketch = sketch * spread + lower[codes[size / 2]];
-            sketch = sketch * spread + lower[codes[size - 1]];
-            size = 0;
+        uint32_t count = 0, inside = 0;
+        int64_t bounds = 0;
+        while (place < end) { /* without a branch for the ends of runs */
+            uint32_t before = inside;
+            codes[count] = next_code(&place);
+            inside = table[codes[count]];
+            edges[bounds] = count++;
+            bounds += inside != before;
+        }
+        edges[bounds] = count;
+        for (int64_t bound = 0; bound < bounds; bound += 2) {
+            const uint32_t *run = codes + edges[bound];
+            uint32_t size = edges[bound + 1] - edges[bound];
+            uint32_t sketch = size * spread + lower[run[0]];
+            sketch = sketch * spread + lower[run[size > 1]];
+            sketch = sketch * spread + lower[run[size / 2]];
+            sketch = sketch * spread + lower[run[size - 1]];
             uint32_t bit = sketch >> 17;
             if (!(bits[bit >> 3] >> (bit & 7) & 1))
                 continue;
@@ -277,7 +277,9 @@ int64_t side_sketches(
             hits++;
         }
     }
+    hits = codes && edges ? hits : -1;
     free(codes);
+    free(edges);
     return hits;
 }
 
