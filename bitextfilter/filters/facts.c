@@ -91,55 +91,51 @@ typedef struct {
     uint32_t meetings;
 } Sentence;
 
-typedef struct {
-    Row counts, words, lone; /* since the last flush */
-    Row word;                /* the bitwise or of its characters so far */
-    int32_t size;            /* of the word */
-} Sums;
-
-static inline void end_word(Sums *sums, Sentence *out)
+/* Take a character in: *stop* is 255 after a word, else 0. A word is the bitwise or of its
+ * characters so far. There is no branch for the ends of words: they come unforeseen. */
+static inline void join(Bytes *word, Bytes *words, Bytes row, uint8_t stop)
 {
-    add(&sums->words, &sums->word);
-    if (sums->size == 1)
-        add(&sums->lone, &sums->word);
-    if (sums->size > out->longest)
-        out->longest = sums->size;
-    memset(&sums->word, 0, sizeof sums->word);
-    sums->size = 0;
+    Bytes stopped = (Bytes){0} + stop;
+    *words += *word & stopped;
+    *word = (*word | row) & ~stopped;
 }
 
 /* Words end at the kinds with 255 in *ends*. */
 static void read_sentence(
     const uint8_t *place, const uint8_t *end, const Kinds *known, const uint8_t *ends, Sentence *out)
 {
-    Sums sums;
-    uint32_t before = 0;
-    memset(&sums, 0, sizeof sums);
+    Row counts = {{0}, {0}}, words = {{0}, {0}}, lone = {{0}, {0}}, word = {{0}, {0}};
+    uint32_t before = 0, meetings = 0;
+    int32_t size = 0, longest = 0;
     memset(out, 0, sizeof *out);
-    do {
+    for (int open = 1; open;) {
         int left = FLUSH;
         for (; left && place < end; left--) {
-            uint8_t kind = known->kinds[next_code(&place)];
+            uint8_t kind = known->kinds[next_code(&place)], stop = ends[kind];
             const Row *row = &known->members[kind];
-            out->meetings |= before & known->second[kind];
+            meetings |= before & known->second[kind];
             before = known->first[kind];
-            add(&sums.counts, row);
-            if (!ends[kind]) {
-                sums.word.low |= row->low;
-                sums.word.high |= row->high;
-                sums.size++;
-            } else if (sums.size) {
-                end_word(&sums, out);
-            }
+            add(&counts, row);
+            if (stop && size == 1)
+                add(&lone, &word);
+            join(&word.low, &words.low, row->low, stop);
+            join(&word.high, &words.high, row->high, stop);
+            size = (size + 1) & (stop - 1) >> 8;
+            longest = size > longest ? size : longest;
         }
-        if (place == end && sums.size)
-            end_word(&sums, out);
+        open = place < end;
+        if (!open) {
+            add(&words, &word);
+            if (size == 1)
+                add(&lone, &word);
+        }
         out->length += FLUSH - left;
-        flush(&sums.counts, out->characters, known->tables);
-        flush(&sums.words, out->words, known->tables);
-        flush(&sums.lone, out->lone, known->tables);
-    } while (place < end);
-    out->meetings |= before & known->second[known->kinds[LINE_END]];
+        flush(&counts, out->characters, known->tables);
+        flush(&words, out->words, known->tables);
+        flush(&lone, out->lone, known->tables);
+    }
+    out->longest = longest;
+    out->meetings = meetings | (before & known->second[known->kinds[LINE_END]]);
 }
 
 /* All facts of a side. Table 1 has the scripts without spaces between words. */

@@ -162,7 +162,7 @@ def _known(asked: _Asked) -> _Known | None:
     table_of = {_key(sort): table for table, sort in enumerate(sorts)}
     answers = [_COUNTS.index(name) * _MOST + table_of[key] for name, key in asked.counts]
     answers = [_COUNTS.index("words") * _MOST, 1, *answers]
-    signs = (part.astype(np.uint8) for part in (ends, breaks))
+    signs = (np.where(part, 255, 0).astype(np.uint8) for part in (ends, breaks))
     return _Known(
         (of_code, members, *signs, first, second, np.array(answers, dtype=np.int32)),
         tables,
