@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, filterfalse
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -209,24 +208,28 @@ class GluedWords(PairFault):
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
         source, target = source[:_LONGEST], target[:_LONGEST]
         for text, other in ((source, target), (target, source)):
-            if text.isascii() and len(_ASCII_JOINT.findall(text)) <= self.maximum:
+            joints = [joint.start() for joint in _JOINT.finditer(text)]
+            if len(joints) <= self.maximum:
                 continue
-            words = filterfalse(_has_no_joint, text.split())
-            found = chain.from_iterable(map(_GLUED.findall, words))
+            found = chain.from_iterable(map(_GLUED.findall, _words_at(joints, text)))
             glued = [word for word in found if word not in other]
             if len(glued) > self.maximum:
                 return f"{len(glued)}>{self.maximum}:{glued[0]}"
         return None
 
 
-def _has_no_joint(word: str) -> bool:
-    """Return True if no capital follows a small letter; of such a word it may say False."""
-    if word.isascii():
-        return _ASCII_JOINT.search(word) is None
-    return word.isalpha() and word[1:].islower()
+_JOINT = regex.compile(r"\p{Ll}[.!?]?\p{Lu}")
+"""Each glued word has one of its own."""
 
 
-_ASCII_JOINT = re.compile(r"[a-z][.!?]?[A-Z]")
+def _words_at(places: Iterable[int], text: str) -> Iterator[str]:
+    """Yield the words between spaces at ascending *places*, each once."""
+    end = -1
+    for place in places:
+        if place > end:
+            start = text.rfind(" ", 0, place) + 1
+            end = text.find(" ", place) % (len(text) + 1)  # -1: the end
+            yield text[start:end]
 
 
 _GLUED = regex.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -169,7 +170,7 @@ _URL = regex.compile(
     rf"(?:{_DOMAINS})(?:/[!-~]*|(?![\w.]))",
     regex.IGNORECASE,
 )
-_URL_SIGN = regex.compile(rf"://|@|www\.|\.(?:{_DOMAINS})(?![\w.])", regex.IGNORECASE)
+_URL_SIGN = re.compile(rf"://|@|[wW]{{3}}\.|\.(?i:{_DOMAINS})(?![A-Za-z0-9_.])")
 """Each match of ``_URL`` has one of these."""
 
 
@@ -195,10 +196,11 @@ class Urls(SideBounded):
         shares = np.zeros(len(side))
         for index in np.flatnonzero(self.suspects(side)).tolist():
             sentence = side.sentences[index]
-            if not _URL_SIGN.search(sentence):
+            signs = set(_URL_SIGN.findall(sentence))
+            if not signs:
                 continue
             words = sentence.split()
-            found = map(_URL.findall, filter(_URL_SIGN.search, words))
+            found = (_URL.findall(word) for word in words if any(sign in word for sign in signs))
             shares[index] = sum(map(len, chain.from_iterable(found))) / sum(map(len, words))
         return shares
 
