@@ -31,6 +31,7 @@ Sort = str | Mask
 _MOST = 32
 """Sorts, and meetings, of one pass."""
 _MOST_KINDS = 256
+_CODES = 0x110000
 _LINE_END = 0x0A
 _PAGE, _LINE = 1024, 16
 """Numbers in a page of memory, and in a line of the cache."""
@@ -102,11 +103,25 @@ def _places(sort: Sort) -> Integers:
     return np.flatnonzero(sort[1:] != sort[:-1]) + 1
 
 
+def _at(sort: Sort, edges: Integers) -> Mask:
+    """Return which of some thousand code points are of a sort."""
+    if isinstance(sort, str):
+        return np.isin(edges, [ord(sign) for sign in sort])
+    return np.asarray(sort[edges])
+
+
 def holds(sort: Sort, codes: NDArray[Any]) -> Mask:
     """Return which code points are of a sort, of the shape of *codes*."""
-    if isinstance(sort, str):
-        return np.isin(codes, [ord(sign) for sign in sort])
-    return np.asarray(sort[codes])
+    if isinstance(sort, str) and len(sort) == 1:
+        return np.asarray(codes == ord(sort))
+    return np.asarray((_table(sort) if isinstance(sort, str) else sort)[codes])
+
+
+@functools.cache
+def _table(signs: str) -> Mask:
+    table = np.zeros(_CODES, dtype=bool)
+    table[[ord(sign) for sign in signs]] = True
+    return table
 
 
 _Key = tuple[str, str | int]
@@ -144,7 +159,7 @@ def _known(asked: _Asked) -> _Known | None:
     every = [*sorts, *(sort for both in asked.meetings.values() for sort in both)]
     edges = np.unique(np.concatenate([[0, _LINE_END, _LINE_END + 1], *map(_places, every)]))
     edges = edges[edges < len(spaces)]
-    rows = np.stack([*(holds(sort, edges) for sort in every), edges == _LINE_END], axis=1)
+    rows = np.stack([*(_at(sort, edges) for sort in every), edges == _LINE_END], axis=1)
     _, some, kinds = np.unique(
         np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True
     )

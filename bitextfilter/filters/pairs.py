@@ -112,8 +112,12 @@ class BatchSide:
         found = self._facts.meetings(first, second) if self._facts else None
         if found is not None:
             return found
-        places = np.flatnonzero(self.mask_of(first)[:-1] & self.mask_of(second)[1:])
-        return self.holding(places[np.isin(places, self.ends, invert=True)])
+        places = np.flatnonzero(self.mask_of(first)[: len(self.codes) - 1])
+        met = places[holds(second, self.codes[places + 1])]
+        ends = np.searchsorted(self.ends, met)
+        found = np.zeros(len(self), dtype=bool)
+        found[ends[self.ends[ends] > met]] = True
+        return found
 
     def words_like(self, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArray[np.uint32]]:
         """Return the sentences and the sketches of runs of letters with one of these sketches.
@@ -234,12 +238,17 @@ class BatchSide:
         """Index of the sentence of each word, shape ``(words,)``."""
         return np.repeat(np.arange(len(self)), self.word_counts)
 
-    @functools.cached_property
+    @property
     def spaced(self) -> BatchSide:
         """The text with spaces for characters of scripts written without spaces."""
+        return self if self._apart is None else self._apart
+
+    @functools.cached_property
+    def _apart(self) -> BatchSide | None:
+        """``spaced``, if it is another text; a side that holds itself would live on."""
         unspaced = self.script_in(*characters.UNSPACED)
         if not unspaced.any():
-            return self
+            return None
         side = BatchSide(self.sentences, self.language)
         side.codes = np.where(unspaced, np.uint32(0x20), self.codes)
         return side
