@@ -148,6 +148,6 @@ def test_the_source_distribution_has_pages_examples_and_tests(tmp_path: Path) ->
     assert {"docs/score.md", "examples/pairs.en-de.tsv", "CITATION.cff"} <= wanted
     wanted |= {"Dockerfile", ".dockerignore", "Makefile", "bitextfilter/commands/main.py"}
     wanted |= {f"bitextfilter/similarity/word_network{end}" for end in (".c", "_kernels.h")}
-    wanted.add("setup.py")
+    wanted |= {"setup.py", "bitextfilter/filters/facts.c"}
     assert wanted - set(listed) == set()
     assert [name for name in listed if "__pycache__" in name] == []
