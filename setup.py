@@ -10,6 +10,8 @@ from setuptools.command.build_ext import build_ext
 
 LIBRARIES = {
     "similarity/word_network": ["similarity/word_network_kernels.h"],
+    "text/ragged": [],
+    "text/tokens": [],
 }
 """The source of each library, without .c, and its headers."""
 
