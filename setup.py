@@ -10,6 +10,7 @@ from setuptools.command.build_ext import build_ext
 
 LIBRARIES = {
     "similarity/word_network": ["similarity/word_network_kernels.h"],
+    "text/ngrams": [],
     "text/ragged": [],
     "text/tokens": [],
 }
