@@ -112,4 +112,3 @@ class KeyTable:
             return np.zeros(len(keys), np.int32)
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[places] == keys, self._ids[places], np.int32(0))
-

@@ -221,7 +221,9 @@ class WordReader:
         """Return the parts of tokens, and add their words to those known."""
         texts = _NORMALISATION.each(tokens, "")
         if cut := self._cut:
-            texts = [" ".join(part for word in text.split() for part in cut(word)) for text in texts]
+            texts = [
+                " ".join(part for word in text.split() for part in cut(word)) for text in texts
+            ]
         words = self._table.read(texts)
         self.words += words.new
         parts = Ragged(2 * words.numbers[words.rows.flat].astype(np.int32), words.rows.lengths)

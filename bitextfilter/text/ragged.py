@@ -119,9 +119,7 @@ class Ragged:
         return out, lengths
 
 
-def _taken(
-    ragged: Ragged, rows: npt.NDArray[np.integer], total: int
-) -> npt.NDArray[Any] | None:
+def _taken(ragged: Ragged, rows: npt.NDArray[np.integer], total: int) -> npt.NDArray[Any] | None:
     """Return the numbers of rows, *total* of them, by the library; None where numpy must do it."""
     library = compiled_library(LIBRARY, _LAYOUT)
     arrays = ragged.flat, ragged.starts, ragged.lengths
@@ -169,9 +167,7 @@ class RaggedStore:
         return every.take(rows)
 
 
-def _with_room(
-    array: npt.NDArray[Any], used: int, added: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
+def _with_room(array: npt.NDArray[Any], used: int, added: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the array with *added* behind its *used* numbers, and perhaps room for more."""
     end = used + len(added)
     if end > len(array):
