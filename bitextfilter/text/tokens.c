@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AHEAD 32 /* tokens that are found before they are numbered */
+
 typedef struct {
     int64_t start, length; /* in the table's characters */
     int64_t window, place; /* the latest window that has the token, and its place there */
@@ -125,15 +127,21 @@ static int widen(Table *table)
     return 0;
 }
 
+/* A token of the text. */
+typedef struct {
+    int64_t start, length;
+    uint64_t hash;
+} Found;
+
 /* Return the number of a token, which may be the next one; -1 without memory. */
-static int64_t number_of(Table *table, const uint32_t *text, int64_t length)
+static int64_t number_of(Table *table, const uint32_t *text, const Found *found)
 {
     if (2 * (table->count + 1) > table->mask && widen(table))
         return -1;
-    const uint64_t hash = hash_of(table, text, length);
-    int64_t at = (int64_t)(hash >> (64 - table->slot_bits));
+    const int64_t length = found->length;
+    int64_t at = (int64_t)(found->hash >> (64 - table->slot_bits));
     for (; table->slots[at].number; at = (at + 1) & table->mask) {
-        if (table->slots[at].tag != (uint32_t)hash)
+        if (table->slots[at].tag != (uint32_t)found->hash)
             continue;
         const Token *token = table->tokens + (table->slots[at].number - 1);
         const uint32_t *characters = table->characters + token->start;
@@ -155,8 +163,54 @@ static int64_t number_of(Table *table, const uint32_t *text, int64_t length)
         memcpy(characters + table->used, text, (size_t)length * sizeof *text);
     table->tokens[table->count] = (Token){table->used, length, 0, 0};
     table->used += length;
-    table->slots[at] = (Slot){(uint32_t)hash, (uint32_t)++table->count};
+    table->slots[at] = (Slot){(uint32_t)found->hash, (uint32_t)++table->count};
     return table->count - 1;
+}
+
+/* Results of a window, and tokens that wait until their slots are in the processor's cache. */
+typedef struct {
+    int64_t *flat, *distinct, *spans, *counts; /* of flat, distinct and new ones */
+    int64_t held;
+    Found waiting[AHEAD];
+} Window;
+
+/* Return the place of a token among the distinct ones of the window; -1 without memory. */
+static int64_t place_of(Table *table, Window *window, const uint32_t *text, const Found *found)
+{
+    const int64_t known = table->count;
+    const int64_t number = number_of(table, text + found->start, found);
+    if (number < 0)
+        return -1;
+    if (number == known) {
+        int64_t *span = window->spans + 2 * window->counts[2]++;
+        span[0] = found->start;
+        span[1] = found->start + found->length;
+    }
+    Token *token = table->tokens + number;
+    if (token->window != table->windows) {
+        token->window = table->windows;
+        token->place = window->counts[1]++;
+        window->distinct[token->place] = number;
+    }
+    return token->place;
+}
+
+/* Number the tokens that wait; returns 1 without memory. */
+static int number_waiting(Table *table, Window *window, const uint32_t *text)
+{
+    for (int64_t k = 0; k < window->held; k++) {
+        const Slot *slot = table->slots + (window->waiting[k].hash >> (64 - table->slot_bits));
+        if (slot->number)
+            __builtin_prefetch(table->tokens + (slot->number - 1));
+    }
+    for (int64_t k = 0; k < window->held; k++) {
+        const int64_t place = place_of(table, window, text, window->waiting + k);
+        if (place < 0)
+            return 1;
+        window->flat[window->counts[0]++] = place;
+    }
+    window->held = 0;
+    return 0;
 }
 
 /* Number the tokens of a window of sentences; the empty token is 0 there, and in the table.
@@ -172,42 +226,31 @@ int64_t tokens_read(Table *table, const uint32_t *text, const int64_t *sizes, in
                     int64_t *flat, int64_t *lengths, int64_t *distinct, int64_t *spans,
                     int64_t *counts)
 {
-    int64_t places = 0, tokens = 0, added = 0, end = 0, at = 0;
-    const int64_t window = ++table->windows;
-    for (int64_t sentence = -1; sentence < sentences; sentence++) {
-        const int64_t before = tokens;
-        end += sentence < 0 ? 0 : sizes[sentence];
+    Window window = {flat, distinct, spans, counts, 0, {{0}}};
+    const Found empty = {0, 0, hash_of(table, text, 0)};
+    table->windows++;
+    counts[0] = counts[1] = counts[2] = 0;
+    if (place_of(table, &window, text, &empty) < 0)
+        return 1;
+    int64_t end = 0, at = 0;
+    for (int64_t sentence = 0; sentence < sentences; sentence++) {
+        end += sizes[sentence];
+        lengths[sentence] = 0;
         for (;;) {
             while (at < end && is_space(text[at]))
                 at++;
+            if (at == end)
+                break;
             const int64_t start = at;
             while (at < end && !is_space(text[at]))
                 at++;
-            if (at == start && sentence >= 0)
-                break;
-            const int64_t known = table->count;
-            const int64_t number = number_of(table, text + start, at - start);
-            if (number < 0)
+            const uint64_t hash = hash_of(table, text + start, at - start);
+            __builtin_prefetch(table->slots + (hash >> (64 - table->slot_bits)));
+            window.waiting[window.held++] = (Found){start, at - start, hash};
+            lengths[sentence]++;
+            if (window.held == AHEAD && number_waiting(table, &window, text))
                 return 1;
-            Token *token = table->tokens + number;
-            if (token->window != window) {
-                token->window = window;
-                token->place = places;
-                distinct[places++] = number;
-            }
-            if (number == known) {
-                spans[2 * added] = start;
-                spans[2 * added++ + 1] = at;
-            }
-            if (sentence < 0)
-                break;
-            flat[tokens++] = token->place;
         }
-        if (sentence >= 0)
-            lengths[sentence] = tokens - before;
     }
-    counts[0] = tokens;
-    counts[1] = places;
-    counts[2] = added;
-    return 0;
+    return number_waiting(table, &window, text);
 }
