@@ -11,6 +11,9 @@ from setuptools.command.build_ext import build_ext
 LIBRARIES = {
     "filters/facts": [],
     "similarity/word_network": ["similarity/word_network_kernels.h"],
+    "text/ngrams": [],
+    "text/ragged": [],
+    "text/tokens": [],
 }
 """The source of each library, without .c, and its headers."""
 
