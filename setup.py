@@ -9,6 +9,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 LIBRARIES = {
+    "similarity/nearest_rows": [],
     "similarity/word_network": ["similarity/word_network_kernels.h"],
 }
 """The source of each library, without .c, and its headers."""
