@@ -1,8 +1,8 @@
 """Exact nearest neighbours between two large sides, in both directions at once.
 
-The compiled search (:mod:`bitextfilter.similarity.compiled_search`) does it where it is there and
-sides are large enough; else torch, with rounded products (:mod:`bitextfilter.similarity.candidates`).
-The results are the same.
+:mod:`bitextfilter.similarity.compiled_search` does it where it is there, and sides are large
+enough; else torch does, as :mod:`bitextfilter.similarity.candidates` says. The results are the
+same.
 
 Letters: n and m rows of the two sides, d dimensions, k neighbours.
 """

@@ -49,14 +49,14 @@ _TURNED = 480
 """Rows turned at a time."""
 MOST_DIMENSIONS = 8192
 """Longer sums of products might exceed 32 bits."""
-LOOKS = (40.0, 800.0, 5000.0)
+LOOKS = (40.0, 1500.0, 15000.0)
 """Time of a closer look at a pair, in products of two numbers of heads, by the kind of kernel."""
 _ROOM = 1.15
 """Range of the integers, to the largest number in the sample."""
 _ANY = 4.0
 """More than two products differ by."""
 
-_ROUNDED = ("heads", "tails", "head_start", "tail_start", "spare", "lost", "kept")
+_ROUNDED = ("heads", "tails", "start", "more", "lengths")
 
 
 class _Side(ctypes.Structure):
@@ -162,11 +162,9 @@ class RoundedRows:
         self.arrays: dict[str, NDArray[Any]] = {
             "heads": _aligned((tiles, turning.head // 4, width, 4), 128 * side),
             "tails": _aligned((rows, turning.tail), 128 * side),
-            "head_start": np.zeros(tiles * width, np.int32),
-            "tail_start": np.zeros(rows, np.int32),
-            "spare": np.zeros(rows, np.int32),
-            "lost": np.zeros((rows, 2), np.float32),
-            "kept": np.zeros((rows, 2), np.float32),
+            "start": np.zeros(tiles * width, np.int32),
+            "more": np.zeros((rows, 2), np.int32),
+            "lengths": np.zeros((rows, 4), np.float32),
         }
         self._beyond = np.zeros(rows, np.bool_)
         split, steps = turning.rotation.split, tuple(turning.steps[side].tolist())
@@ -185,15 +183,19 @@ class RoundedRows:
         with one_torch_thread():
             map_blocks(turn, range(0, rows, _TURNED), threads)
 
-    def most(self, name: str) -> float:
-        """Return the greatest ``lost`` or ``kept`` length of the heads that are in range."""
-        return float(self.arrays[name][~self._beyond, 0].max(initial=0.0))
+    def head_lengths(self) -> tuple[float, float]:
+        """Return the greatest lengths of what rounding took from heads, and of what it left.
+
+        Of rows with a number out of range they do not count: those are compared with all.
+        """
+        lost, _, kept, _ = self.arrays["lengths"][~self._beyond].max(axis=0, initial=0.0).tolist()
+        return lost, kept
 
     def looseness(self, other: RoundedRows) -> Scores:
         """Return the most by which products exceed those of heads, with spares, ``(n,)``."""
-        lost = self.arrays["lost"][:, 0].astype(np.float64)
-        most = lost * other.most("kept") + other.most("lost") * (self.most("kept") + lost)
-        most += self.turning.rotation.error
+        lost, (other_lost, other_kept) = self.arrays["lengths"][:, 0], other.head_lengths()
+        most = lost.astype(np.float64) * (other_kept + other_lost)
+        most += other_lost * self.head_lengths()[1] + self.turning.rotation.error
         return np.where(self._beyond, _ANY, most * 1.0001).astype(np.float32)
 
 
@@ -268,7 +270,7 @@ def _arrays(part: Part, other: RoundedRows, k: int) -> dict[str, NDArray[Any]]:
         **rounded.arrays,
         "loose": rounded.looseness(other),
         "floors": floors,
-        "limits": np.zeros(len(rounded.arrays["head_start"]), np.int32),
+        "limits": np.zeros(len(rounded.arrays["start"]), np.int32),
         "cosines": np.full((rows, k), -np.inf, np.float32),
         "numbers": np.full((rows, k), NO_ROW, np.int32),
     }

@@ -25,10 +25,9 @@ typedef struct {
     const float *units;   /* rows x dim, from unit_rows */
     const uint8_t *heads; /* ROWS or COLUMNS rows together, FOUR numbers of each in turn; side 1: + 128 */
     const uint8_t *tails; /* rows x tail; side 1: + 128 */
-    const int32_t *starts[2]; /* of sums of products of heads, and tails: take the 128 out; side 0 */
-    const int32_t *spare; /* the number in the last places of the head, whose products bound the rest */
-    const float *lost;    /* rows x 2: lengths of what rounding took from head and tail */
-    const float *kept;    /* rows x 2: lengths of the rounded head and tail */
+    const int32_t *start; /* of sums of products of heads: takes the 128 out; side 0 */
+    const int32_t *more;  /* rows x 2: the start for tails; the number in the spare places of heads */
+    const float *lengths; /* rows x 4: what rounding took from head and tail, and what it left */
     const float *loose;   /* the most by which an exact product can exceed that of the heads */
     float *floors;        /* the least cosine that is wanted of each row */
     int32_t *limits;      /* the least product of heads that may reach it; filled up to whole tiles */
@@ -43,41 +42,44 @@ typedef struct {
     Side sides[2];
 } Search;
 
-/* Sums of products of a tile; a mask of the columns that reach a limit for each row. */
+/* Sums of products of a tile, row by row, and the places of those that reach a limit. */
 typedef struct {
-    int32_t sums[ROWS][COLUMNS];
-    uint32_t reach[ROWS];
+    int32_t sums[ROWS * COLUMNS], reaching[ROWS * COLUMNS + COLUMNS];
 } Tile;
 
+/* The functions of a kind of processor. tile: sums of a tile, up to *head* numbers; returns how many
+ * reach a limit. tail and exact: the product of two rows.
+ */
 typedef struct {
     int (*tile)(const Search *, int64_t row, int64_t column, Tile *);
     int32_t (*tail)(const int8_t *, const uint8_t *, int64_t count);
     double (*exact)(const float *, const float *, int64_t count);
 } Kind;
 
+static int reaching(const Search *search, int64_t row, int64_t column, Tile *tile)
+{
+    const int32_t *own = search->sides[0].limits + row, *other = search->sides[1].limits + column;
+    int count = 0;
+    for (int place = 0; place < ROWS * COLUMNS; place++) {
+        const int32_t one = own[place / COLUMNS], two = other[place % COLUMNS];
+        tile->reaching[count] = place;
+        count += tile->sums[place] >= (one < two ? one : two);
+    }
+    return count;
+}
+
 static int tile_plain(const Search *search, int64_t row, int64_t column, Tile *tile)
 {
-    const Side *left = &search->sides[0], *right = &search->sides[1];
-    const int8_t *a = (const int8_t *)left->heads + row * search->head;
-    const uint8_t *b = right->heads + column * search->head;
-    int any = 0;
-    for (int r = 0; r < ROWS; r++)
-        for (int c = 0; c < COLUMNS; c++)
-            tile->sums[r][c] = left->starts[0][row + r];
+    const int8_t *a = (const int8_t *)search->sides[0].heads + row * search->head;
+    const uint8_t *b = search->sides[1].heads + column * search->head;
+    for (int place = 0; place < ROWS * COLUMNS; place++)
+        tile->sums[place] = search->sides[0].start[row + place / COLUMNS];
     for (int64_t k = 0; k < search->head; k += FOUR, a += ROWS * FOUR, b += COLUMNS * FOUR)
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < COLUMNS; c++)
                 for (int q = 0; q < FOUR; q++)
-                    tile->sums[r][c] += a[r * FOUR + q] * b[c * FOUR + q];
-    for (int r = 0; r < ROWS; r++) {
-        tile->reach[r] = 0;
-        for (int c = 0; c < COLUMNS; c++) {
-            const int32_t own = left->limits[row + r], other = right->limits[column + c];
-            tile->reach[r] |= (uint32_t)(tile->sums[r][c] >= (own < other ? own : other)) << c;
-        }
-        any |= tile->reach[r] != 0;
-    }
-    return any;
+                    tile->sums[r * COLUMNS + c] += a[r * FOUR + q] * b[c * FOUR + q];
+    return reaching(search, row, column, tile);
 }
 
 static int32_t tail_plain(const int8_t *a, const uint8_t *b, int64_t count)
@@ -105,19 +107,19 @@ static double exact_plain(const float *a, const float *b, int64_t count)
 #define SEVERAL
 #include <immintrin.h>
 #define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,avx2,fma,popcnt")))
 
-/* Four rows and 16 columns of a tile. */
-AVX2 static inline int part_avx2(const Search *search, const int8_t *a, const uint8_t *b,
-                                 int64_t row, int64_t column, int r0, int c0, Tile *tile)
+/* Four rows and 16 columns of a tile. Returns 1 if any sum reaches a limit. */
+AVX2 static inline int part_avx2(const Search *search, int64_t row, int64_t column, int32_t *sums)
 {
     const Side *left = &search->sides[0], *right = &search->sides[1];
+    const int8_t *a = (const int8_t *)left->heads + row / ROWS * ROWS * search->head + row % ROWS * FOUR;
+    const uint8_t *b =
+        right->heads + column / COLUMNS * COLUMNS * search->head + column % COLUMNS * FOUR;
     const __m256i low = _mm256_set1_epi16(255);
-    __m256i sums[4][2];
-    int any = 0;
+    __m256i sum[4][2];
     for (int r = 0; r < 4; r++)
-        sums[r][0] = sums[r][1] = _mm256_set1_epi32(left->starts[0][row + r0 + r]);
-    a += r0 * FOUR, b += c0 * FOUR;
+        sum[r][0] = sum[r][1] = _mm256_set1_epi32(left->start[row + r]);
     for (int64_t k = 0; k < search->head; k += FOUR, a += ROWS * FOUR, b += COLUMNS * FOUR) {
         __m256i even[2], odd[2];
         for (int v = 0; v < 2; v++) {
@@ -130,35 +132,30 @@ AVX2 static inline int part_avx2(const Search *search, const int8_t *a, const ui
             const __m256i every = _mm256_set1_epi32(four), second = _mm256_srai_epi16(every, 8);
             const __m256i first = _mm256_srai_epi16(_mm256_slli_epi16(every, 8), 8);
             for (int v = 0; v < 2; v++)
-                sums[r][v] = _mm256_add_epi32(
-                    sums[r][v], _mm256_add_epi32(_mm256_madd_epi16(first, even[v]),
-                                                 _mm256_madd_epi16(second, odd[v])));
+                sum[r][v] = _mm256_add_epi32(
+                    sum[r][v], _mm256_add_epi32(_mm256_madd_epi16(first, even[v]),
+                                                _mm256_madd_epi16(second, odd[v])));
         }
     }
+    __m256i under = _mm256_set1_epi32(-1);
     for (int r = 0; r < 4; r++)
         for (int v = 0; v < 2; v++) {
-            const int c = c0 + 8 * v;
-            const __m256i own = _mm256_set1_epi32(left->limits[row + r0 + r]);
-            const __m256i others = _mm256_loadu_si256((const __m256i *)(right->limits + column + c));
-            const __m256i under = _mm256_cmpgt_epi32(_mm256_min_epi32(own, others), sums[r][v]);
-            const uint32_t reach = 255 & ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(under));
-            _mm256_storeu_si256((__m256i *)(tile->sums[r0 + r] + c), sums[r][v]);
-            tile->reach[r0 + r] |= reach << c;
-            any |= reach != 0;
+            const __m256i own = _mm256_set1_epi32(left->limits[row + r]);
+            const __m256i others = _mm256_loadu_si256((const __m256i *)(right->limits + column) + v);
+            under = _mm256_and_si256(
+                under, _mm256_cmpgt_epi32(_mm256_min_epi32(own, others), sum[r][v]));
+            _mm256_storeu_si256((__m256i *)(sums + r * COLUMNS) + v, sum[r][v]);
         }
-    return any;
+    return _mm256_movemask_epi8(under) != -1;
 }
 
 AVX2 static int tile_avx2(const Search *search, int64_t row, int64_t column, Tile *tile)
 {
-    const int8_t *a = (const int8_t *)search->sides[0].heads + row * search->head;
-    const uint8_t *b = search->sides[1].heads + column * search->head;
     int any = 0;
-    memset(tile->reach, 0, sizeof tile->reach);
     for (int r = 0; r < ROWS; r += 4)
         for (int c = 0; c < COLUMNS; c += 16)
-            any |= part_avx2(search, a, b, row, column, r, c, tile);
-    return any;
+            any |= part_avx2(search, row + r, column + c, tile->sums + r * COLUMNS + c);
+    return any ? reaching(search, row, column, tile) : 0;
 }
 
 AVX2 static int32_t tail_avx2(const int8_t *a, const uint8_t *b, int64_t count)
@@ -190,19 +187,18 @@ AVX2 static double exact_avx2(const float *a, const float *b, int64_t count)
 
 /* Each row of a tile; its sums have names, so that they stay in registers. */
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
-#define BEGIN(r) __m512i low##r = _mm512_set1_epi32(left->starts[0][row + r]), high##r = low##r;
+#define BEGIN(r) __m512i low##r = _mm512_set1_epi32(left->start[row + r]), high##r = low##r;
 #define MULTIPLY(r)                                                          \
     memcpy(&four, a + r * FOUR, sizeof four), every = _mm512_set1_epi32(four); \
     __asm__("vpdpbusd %1, %2, %0" : "+v"(low##r) : "v"(every), "v"(first)); \
     __asm__("vpdpbusd %1, %2, %0" : "+v"(high##r) : "v"(every), "v"(second));
 #define COMPARE(r)                                                                             \
     every = _mm512_set1_epi32(left->limits[row + r]);                                          \
-    any |= tile->reach[r] =                                                                    \
-        (uint32_t)_mm512_cmpge_epi32_mask(low##r, _mm512_min_epi32(every, first))              \
-        | (uint32_t)_mm512_cmpge_epi32_mask(high##r, _mm512_min_epi32(every, second)) << 16;
-#define KEEP(r)                                   \
-    _mm512_storeu_si512(tile->sums[r], low##r); \
-    _mm512_storeu_si512(tile->sums[r] + 16, high##r);
+    any |= masks[r][0] = _mm512_cmpge_epi32_mask(low##r, _mm512_min_epi32(every, first));      \
+    any |= masks[r][1] = _mm512_cmpge_epi32_mask(high##r, _mm512_min_epi32(every, second));
+#define KEEP(r)                                              \
+    _mm512_storeu_si512(tile->sums + r * COLUMNS, low##r); \
+    _mm512_storeu_si512(tile->sums + r * COLUMNS + 16, high##r);
 
 AVX512 static int tile_avx512(const Search *search, int64_t row, int64_t column, Tile *tile)
 {
@@ -210,8 +206,9 @@ AVX512 static int tile_avx512(const Search *search, int64_t row, int64_t column,
     const int8_t *a = (const int8_t *)left->heads + row * search->head;
     const uint8_t *b = right->heads + column * search->head;
     __m512i first, second, every;
-    uint32_t any = 0;
+    uint32_t any = 0, masks[ROWS][2];
     int32_t four;
+    int count = 0;
     EACH_ROW(BEGIN)
     for (int64_t k = 0; k < search->head; k += FOUR, a += ROWS * FOUR, b += COLUMNS * FOUR) {
         first = _mm512_loadu_si512(b), second = _mm512_loadu_si512(b + 64);
@@ -223,7 +220,14 @@ AVX512 static int tile_avx512(const Search *search, int64_t row, int64_t column,
     if (!any)
         return 0;
     EACH_ROW(KEEP)
-    return 1;
+    every = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (int place = 0; place < ROWS * COLUMNS; place += 16) {
+        const uint32_t mask = masks[place / COLUMNS][place / 16 % 2];
+        _mm512_storeu_si512(tile->reaching + count, _mm512_maskz_compress_epi32((__mmask16)mask, every));
+        every = _mm512_add_epi32(every, _mm512_set1_epi32(16));
+        count += __builtin_popcount(mask);
+    }
+    return count;
 }
 
 AVX512 static int32_t tail_avx512(const int8_t *a, const uint8_t *b, int64_t count)
@@ -319,25 +323,19 @@ static void insert(const Search *search, const Side *side, int64_t row, int64_t 
     }
 }
 
-/* The most by which a product of two parts of rows exceeds that of the parts as they were rounded. */
-static inline double slack(const float *lost, const float *kept, const float *other_lost,
-                           const float *other_kept)
-{
-    return (double)*lost * *other_kept + (double)*other_lost * (*kept + (double)*lost);
-}
-
 /* Look closer at a pair whose heads' product reaches a limit. Returns 1 if the rows were multiplied. */
-static int look(const Search *search, const Kind *kind, int64_t row, int64_t column, int32_t sum)
+static inline int look(const Search *search, const Kind *kind, int64_t row, int64_t column, int32_t sum)
 {
     const Side *left = &search->sides[0], *right = &search->sides[1];
-    const int64_t spared = search->spares * left->spare[row] * right->spare[column];
+    const float *own = left->lengths + 4 * row, *other = right->lengths + 4 * column;
     const int32_t tails = kind->tail((const int8_t *)left->tails + row * search->tail,
                                      right->tails + column * search->tail, search->tail);
-    double most = search->head_unit * (double)(sum - spared) + search->error
-                  + search->tail_unit * (double)(left->starts[1][row] + tails);
+    const int64_t spare = search->spares * left->more[2 * row + 1] * right->more[2 * column + 1];
+    double most = search->head_unit * (double)(sum - spare) + search->error
+                  + search->tail_unit * (double)(left->more[2 * row] + tails);
     for (int part = 0; part < 2; part++)
-        most += slack(left->lost + 2 * row + part, left->kept + 2 * row + part,
-                      right->lost + 2 * column + part, right->kept + 2 * column + part);
+        most += (double)own[part] * ((double)other[part] + other[2 + part])
+                + (double)own[2 + part] * other[part];
     if (most < left->floors[row] && most < right->floors[column])
         return 0;
     const double product = kind->exact(left->units + row * search->dim,
@@ -346,6 +344,17 @@ static int look(const Search *search, const Kind *kind, int64_t row, int64_t col
     insert(search, left, row, column, cosine);
     insert(search, right, column, row, cosine);
     return 1;
+}
+
+/* Read what a look needs of the next columns into the cache: they come from far away. */
+static void fetch(const Search *search, int64_t column)
+{
+    const Side *right = &search->sides[1];
+    const int64_t last = column + COLUMNS < right->rows ? column + COLUMNS : right->rows;
+    for (int64_t at = column * search->tail; at < last * search->tail; at += 64)
+        __builtin_prefetch(right->tails + at);
+    for (int64_t at = column; at < last; at += 4)
+        __builtin_prefetch(right->lengths + 4 * at), __builtin_prefetch(right->more + 2 * at);
 }
 
 /* Compare rows first[0] to last[0] of side 0 with rows first[1] to last[1] of side 1.
@@ -359,19 +368,19 @@ void nearest_rows(const Search *search, const int64_t *first, const int64_t *las
     const Kind *with = &KINDS[kind];
     Tile tile;
     for (int64_t chunk = first[0]; chunk < last[0]; chunk += CHUNK * ROWS)
-        for (int64_t column = first[1]; column < last[1]; column += COLUMNS)
+        for (int64_t column = first[1]; column < last[1]; column += COLUMNS) {
+            fetch(search, column + COLUMNS);
             for (int64_t row = chunk; row < last[0] && row < chunk + CHUNK * ROWS; row += ROWS) {
-                if (!with->tile(search, row, column, &tile))
-                    continue;
-                for (int r = 0; r < ROWS && row + r < last[0]; r++)
-                    for (uint32_t left = tile.reach[r]; left; left &= left - 1) {
-                        const int c = __builtin_ctz(left);
-                        if (column + c >= last[1])
-                            break;
-                        counts[0]++;
-                        counts[1] += look(search, with, row + r, column + c, tile.sums[r][c]);
-                    }
+                const int count = with->tile(search, row, column, &tile);
+                for (int at = 0; at < count; at++) {
+                    const int place = tile.reaching[at];
+                    const int64_t r = row + place / COLUMNS, c = column + place % COLUMNS;
+                    if (r < last[0] && c < last[1])
+                        counts[1] += look(search, with, r, c, tile.sums[place]);
+                }
+                counts[0] += count;
             }
+        }
 }
 
 /* Rows as integers. */
@@ -381,41 +390,60 @@ typedef struct {
     uint8_t flip;   /* 128 for side 1, else 0 */
     int64_t width;  /* ROWS or COLUMNS */
     uint8_t *heads, *tails;
-    int32_t *starts[2], *spare;
-    float *lost, *kept;
+    int32_t *start, *more;
+    float *lengths;
     uint8_t *beyond; /* 1 for rows with a number that is out of range */
 } Rounding;
 
-/* Return the integer nearest to a number of steps, at most 127 away from 0. */
-static inline int32_t steps_of(float value, float inverse)
+#define LANES 16
+
+/* Round LANES numbers to integers of -127 to 127 steps; add up squares of what is lost and kept. */
+static inline void round_lanes(const float *from, float step, uint8_t flip, uint8_t *to,
+                               float *lost, float *kept, float *furthest)
 {
-    const float magic = 12582912.0f; /* 1.5 * 2**23 */
-    const float steps = value * inverse, most = steps < 127.0f ? steps : 127.0f;
-    return (int32_t)(((most > -127.0f ? most : -127.0f) + magic) - magic);
+    const float magic = 12582912.0f, inverse = 1 / step; /* 1.5 * 2**23 makes integers */
+    int32_t whole[LANES];
+    for (int v = 0; v < LANES; v++) {
+        float steps = from[v] * inverse;
+        steps = steps < 127.0f ? steps : 127.0f;
+        steps = steps > -127.0f ? steps : -127.0f;
+        whole[v] = (int32_t)((steps + magic) - magic);
+        const float value = step * (float)whole[v], off = from[v] - value, size = fabsf(off);
+        lost[v] += off * off;
+        kept[v] += value * value;
+        furthest[v] = size > furthest[v] ? size : furthest[v];
+    }
+    for (int v = 0; v < LANES; v++)
+        to[v] = (uint8_t)whole[v] ^ flip;
 }
 
-/* Round a part of a row, head (0) or tail (1); number k stands at to[k / FOUR * apart + k % FOUR].
- *
- * Lengths are taken 1e-4 too long, for the rounding of their sums. Returns the sum of the integers.
+/* Round a part of a row, head (0) or tail (1); FOUR numbers stand together, *apart* bytes from the
+ * next. Lengths are taken 1e-4 too long, for the rounding of their sums. Returns the integers' sum.
  */
 static int32_t round_part(const Rounding *how, int part, int64_t row, const float *from,
                           int64_t count, uint8_t *to, int64_t apart)
 {
-    const float step = how->steps[part], inverse = 1 / step;
-    float lost = 0, kept = 0, furthest = 0;
+    const float step = how->steps[part];
+    float lost[LANES] = {0}, kept[LANES] = {0}, furthest[LANES] = {0}, sums[3] = {0};
     int32_t sum = 0;
-    for (int64_t k = 0; k < count; k++) {
-        const int32_t whole = steps_of(from[k], inverse);
-        const float value = step * (float)whole, off = from[k] - value;
-        lost += off * off;
-        kept += value * value;
-        furthest = furthest > fabsf(off) ? furthest : fabsf(off);
-        to[k / FOUR * apart + k % FOUR] = (uint8_t)whole ^ how->flip;
-        sum += whole;
+    for (int64_t k = 0; k < count; k += LANES) {
+        float given[LANES] = {0};
+        uint8_t whole[LANES];
+        const int64_t rest = count - k < LANES ? count - k : LANES;
+        memcpy(given, from + k, (size_t)rest * sizeof *given);
+        round_lanes(given, step, how->flip, whole, lost, kept, furthest);
+        for (int64_t v = 0; v < rest; v += FOUR)
+            memcpy(to + (k + v) / FOUR * apart, whole + v, FOUR);
+        for (int v = 0; v < LANES; v++)
+            sum += (int8_t)(whole[v] ^ how->flip);
     }
-    how->lost[2 * row + part] = sqrtf(lost) * 1.0001f;
-    how->kept[2 * row + part] = sqrtf(kept) * 1.0001f;
-    how->beyond[row] |= furthest > 0.51f * step;
+    for (int v = 0; v < LANES; v++) {
+        sums[0] += lost[v], sums[1] += kept[v];
+        sums[2] = furthest[v] > sums[2] ? furthest[v] : sums[2];
+    }
+    how->lengths[4 * row + part] = sqrtf(sums[0]) * 1.0001f;
+    how->lengths[4 * row + 2 + part] = sqrtf(sums[1]) * 1.0001f;
+    how->beyond[row] |= sums[2] > 0.51f * step;
     return sum;
 }
 
@@ -426,19 +454,20 @@ void nearest_rows_round(const Rounding *how, const float *rows, int64_t first, i
     for (int64_t row = first; row < first + count; row++, rows += how->dim) {
         uint8_t *head = how->heads + row / how->width * how->width * how->head
                         + row % how->width * FOUR;
+        const int32_t sum = round_part(how, 0, row, rows, split, head, apart);
+        const int32_t tails =
+            round_part(how, 1, row, rows + split, rest, how->tails + row * how->tail, FOUR);
         double square = 0;
         for (int64_t k = split; k < how->dim; k++)
             square += (double)rows[k] * rows[k];
         const double exact = ceil(sqrt(square / (double)how->spares) * 1.0001 / how->steps[0]);
         const int32_t spare = exact < 127 ? (int32_t)exact : 127;
-        how->spare[row] = spare;
         how->beyond[row] |= exact > 127;
         for (int64_t k = how->head - how->spares; k < how->head; k++)
             head[k / FOUR * apart + k % FOUR] = (uint8_t)spare ^ how->flip;
-        const int32_t sum = round_part(how, 0, row, rows, split, head, apart);
-        how->starts[0][row] = -128 * (sum + (int32_t)how->spares * spare);
-        how->starts[1][row] =
-            -128 * round_part(how, 1, row, rows + split, rest, how->tails + row * how->tail, FOUR);
+        how->start[row] = -128 * (sum + (int32_t)how->spares * spare);
+        how->more[2 * row] = -128 * tails;
+        how->more[2 * row + 1] = spare;
     }
 }
 
@@ -462,4 +491,17 @@ void nearest_rows_unit(const float *from, int64_t count, int64_t dim, double *ro
         for (int64_t k = 0; k < dim; k++)
             to[k] = (float)((room[k] / length + finest) - finest);
     }
+}
+
+/* Write the sums of the tile that begins with a row and a column; return how many reach a limit. */
+int64_t nearest_rows_tile(const Search *search, int64_t row, int64_t column, int64_t kind,
+                          int32_t *sums, int32_t *places)
+{
+    Tile tile;
+    const int count = KINDS[kind].tile(search, row, column, &tile);
+    if (count) {
+        memcpy(sums, tile.sums, sizeof tile.sums);
+        memcpy(places, tile.reaching, (size_t)count * sizeof *places);
+    }
+    return count;
 }
