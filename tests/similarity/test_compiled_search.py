@@ -1,4 +1,4 @@
-"""The compiled search against numpy and against scanning: sums, bounds, ties, all kinds of kernel."""
+"""The compiled search against numpy and scanning: sums, bounds, ties, all kinds of kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bitextfilter.similarity.compiled_search import (
     search_parts,
 )
 from bitextfilter.similarity.neighbours import Neighbours, scan
-from bitextfilter.similarity.rotation import Aim, Rotation, learn_rotation, turning_error
+from bitextfilter.similarity.rotation import Aim, learn_rotation, turning_error
 from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(5)
