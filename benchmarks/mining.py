@@ -132,6 +132,8 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     def listen() -> None:
         for line in stream:
             said.append((time.monotonic() - started, line.rstrip()))
+            if options.keep is not None:
+                print(f"  {said[-1][0]:.0f} s: {said[-1][1]}", flush=True)
 
     listener = threading.Thread(target=listen)
     listener.start()
