@@ -10,6 +10,7 @@ from setuptools.command.build_ext import build_ext
 
 LIBRARIES = {
     "filters/facts": [],
+    "similarity/nearest_rows": [],
     "similarity/word_network": ["similarity/word_network_kernels.h"],
     "text/ngrams": [],
     "text/ragged": [],
