@@ -24,7 +24,7 @@ from bitextfilter.settings import setting
 from bitextfilter.text import characters
 
 if TYPE_CHECKING:
-    from bitextfilter.encoders.base import SentenceEncoder
+    from bitextfilter.encoders.protocol import SentenceEncoder
 
 
 _Tokens = list[str]
