@@ -10,7 +10,11 @@ from setuptools.command.build_ext import build_ext
 
 LIBRARIES = {
     "filters/facts": [],
+    "similarity/nearest_rows": [],
     "similarity/word_network": ["similarity/word_network_kernels.h"],
+    "text/ngrams": [],
+    "text/ragged": [],
+    "text/tokens": [],
 }
 """The source of each library, without .c, and its headers."""
 

@@ -16,7 +16,11 @@ import bitextfilter
 
 LARGEST = 95 * 10**6
 """Bytes of a wheel; package indexes refuse 100 MB."""
-COMPILED = {"bitextfilter/filters/_facts.so", "bitextfilter/similarity/_word_network.so"}
+COMPILED = {
+    f"{path.parent.relative_to(ROOT).as_posix()}/_{path.stem}.so"
+    for path in (ROOT / "bitextfilter").rglob("*.c")
+}
+"""The compiled libraries."""
 BUILD = "from setuptools.build_meta import build_wheel; build_wheel({!r})"
 
 
