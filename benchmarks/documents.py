@@ -70,20 +70,15 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
 
 def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
     """Costs of links by the model."""
-    from bitextfilter.mining.link_costs import (
-        Document,
-        KnownBefore,
-        LinkSettings,
-        VectorLinkCosts,
-        character_ends,
-        group_sums,
-    )
+    from bitextfilter.mining.link_costs import KnownBefore, LinkSettings, VectorLinkCosts
+    from bitextfilter.mining.sentence_groups import Document, character_ends
     from bitextfilter.mining.word_coverage import WordCoverage, document_words
+    from bitextfilter.similarity.vectors import unit_rows
 
     settings, sides, words = LinkSettings(), [], []
     for side, language in zip((source, target), model.languages, strict=True):
-        groups = group_sums(model.encode(side, language), settings.largest)
-        sides.append(Document(groups, character_ends(side)))
+        vectors = unit_rows(model.encode(side, language))
+        sides.append(Document(vectors, character_ends(side), settings.largest))
         words.append(document_words(side, partial(model.encode, language=language)))
     known = KnownBefore(1.1, WordCoverage(words[0], words[1], settings.largest))
     return VectorLinkCosts(sides[0], sides[1], settings, known)

@@ -23,13 +23,10 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.mining.link_costs import (
     BackgroundVectors,
-    Document,
     KnownBefore,
     LengthLinkCosts,
     LinkSettings,
     VectorLinkCosts,
-    character_ends,
-    group_sums,
     learned_vectors,
     link_weight,
     surface_vectors,
@@ -45,6 +42,7 @@ from bitextfilter.mining.monotonic import (
     cheapest_path,
     with_scores,
 )
+from bitextfilter.mining.sentence_groups import Document, character_ends
 from bitextfilter.mining.word_coverage import Encode, WordCoverage, document_words
 from bitextfilter.similarity.vectors import unit_rows
 
@@ -93,9 +91,9 @@ def align_by_vectors(
     The score of a link is the cosine of the means of its sentences' vectors, -1 to 1.
     """
     sides = source, target
-    encoded = [encode(list(side)) for side, encode in zip(sides, model.encoders, strict=True)]
     first, second = (
-        _document(side, vectors, settings) for side, vectors in zip(sides, encoded, strict=True)
+        _document(side, encode(list(side)), settings)
+        for side, encode in zip(sides, model.encoders, strict=True)
     )
     words = [
         document_words(side, encode) for side, encode in zip(sides, model.encoders, strict=True)
@@ -129,7 +127,7 @@ def align_by_given_vectors(
 
 def _document(sentences: Sequence[str], vectors: Vectors, settings: LinkSettings) -> Document:
     """Return the document of sentences and their vectors ``(n, dim)``."""
-    return Document(group_sums(unit_rows(vectors), settings.largest), character_ends(sentences))
+    return Document(unit_rows(vectors), character_ends(sentences), settings.largest)
 
 
 def _cheapest(
@@ -155,14 +153,14 @@ def align_by_words(
     The score of a link is the cosine of the vectors of its words, -1 to 1.
     """
     first, second = (
-        Document(group_sums(vectors, settings.largest), character_ends(side))
+        Document(vectors, character_ends(side), settings.largest)
         for vectors, side in zip(surface_vectors(source, target), (source, target), strict=True)
     )
     costs = VectorLinkCosts(first, second, settings)
     links = align(costs)
     for _ in range(LEARNING_ROUNDS):
         learned = [
-            side.with_groups(group_sums(vectors, settings.largest), 1.0)
+            side.with_vectors(vectors)
             for side, vectors in zip(
                 (first, second), learned_vectors(source, target, links), strict=True
             )

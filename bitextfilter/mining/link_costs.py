@@ -28,13 +28,13 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Indices, Integers, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining.monotonic import Link, LinkSize, Span
+from bitextfilter.mining.sentence_groups import COARSE_LARGEST, Document, halved
 from bitextfilter.mining.word_coverage import WordCoverage
-from bitextfilter.similarity.vectors import cosine_pairs, unit_products, unit_rows
+from bitextfilter.similarity.vectors import cosine_pairs, unit_products
 from bitextfilter.text.words import word_forms
 
 COST_UNIT = 2**20
@@ -155,11 +155,6 @@ class LengthLinkCosts:
         return np.asarray(_erfc(apart / deviation / math.sqrt(2)), dtype=np.float64)
 
 
-def halved(ends: Indices) -> Indices:
-    """Return the ends of every two sentences, and of one left over, of ends ``(n + 1,)``."""
-    return np.append(ends[0:-1:2], ends[-1])
-
-
 BackgroundVectors = tuple[Vectors, Vectors]
 """Unit vectors ``(m, dim)`` of sentences of the source language and of the target language."""
 
@@ -171,60 +166,12 @@ WORDS_LEFT_OUT = 1.6
 """Cost of leaving out words, relative to that of leaving out a sentence."""
 WORDLESS = 0.8
 """Weight of the words of a sentence where none are known: those of unrelated ones are uncovered."""
-COARSE_LARGEST = 2
-"""Most sentences of a coarser document in a link. Its pairs of sentences may begin within a pair
-of the other document."""
 DIM = 512
 """Dimensions of the vectors of words."""
 BEGINNING = 5
 """First letters that are alike in words that are alike."""
 SEED = 20051
 _BLOCK_ROWS = 1024
-
-
-@dataclass(frozen=True)
-class Document:
-    """Sentences in their order, as vectors of groups and lengths."""
-
-    groups: Vectors
-    """Unit vectors ``(largest, n + 1, dim)``: row i of part k - 1 is the direction of the sum of
-    the k sentences up to position i, 0 where there are fewer."""
-    ends: NDArray[np.int64]
-    """Characters up to each position, ``(n + 1,)``."""
-
-    def __len__(self) -> int:
-        return len(self.ends) - 1
-
-    @property
-    def sentences(self) -> Vectors:
-        """Vectors of single sentences, ``(n, dim)``."""
-        return self.groups[0, 1:]
-
-    def coarser(self) -> Document:
-        """Return it with every two sentences as one; an odd last one stays."""
-        odd = len(self) % 2
-        pairs = np.pad(self.sentences, ((0, odd), (0, 0)))
-        return Document(group_sums(pairs[0::2] + pairs[1::2], COARSE_LARGEST), halved(self.ends))
-
-    def with_groups(self, others: Vectors, weight: float) -> Document:
-        """Return it with further vectors ``(largest, n + 1, dim)`` beside its own."""
-        both = np.concatenate([self.groups, np.float32(weight) * others], axis=-1)
-        return Document(np.stack([unit_rows(part) for part in both]), self.ends)
-
-
-def group_sums(vectors: Vectors, largest: int) -> Vectors:
-    """Return the groups of a document, as the sums of the vectors ``(n, dim)`` of sentences."""
-    n, dim = vectors.shape
-    parts = np.zeros((largest, n + 1, dim), np.float32)
-    parts[0, 1:] = vectors
-    for count in range(2, min(largest, n) + 1):
-        parts[count - 1, count:] = parts[count - 2, count - 1 : -1] + vectors[count - 1 :]
-    return np.stack([unit_rows(part) for part in parts])
-
-
-def character_ends(sentences: Sequence[str]) -> Indices:
-    """Return the characters up to each position, ``(n + 1,)``."""
-    return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
 
 
 class KnownBefore(NamedTuple):
@@ -257,7 +204,7 @@ class VectorLinkCosts:
         self._known, self._background = known or KnownBefore(), background
         self.links = settings.links()
         samples = [
-            _sample(side.sentences, background[number] if background else side.sentences[:0])
+            _sample(side, background[number] if background else None)
             for number, side in enumerate((source, target))
         ]
         self._usual = (_mean_distances(source, samples[1]), _mean_distances(target, samples[0]))
@@ -291,13 +238,17 @@ class VectorLinkCosts:
 
     def scores(self, spans: Sequence[Span]) -> list[float]:
         """Return the cosines of linked groups' texts, -1 to 1."""
-        if not spans:
-            return []
-        a, b, c, d = np.array(spans).T
-        found: list[float] = cosine_pairs(
-            self._source.groups[b - a - 1, b], self._target.groups[d - c - 1, d]
-        ).tolist()
-        return found
+        found = np.zeros(len(spans), np.float32)
+        for first in range(0, len(spans), _BLOCK_ROWS):
+            part = slice(first, first + _BLOCK_ROWS)
+            a, b, c, d = np.array(spans[part]).T
+            for size in np.unique(np.stack([b - a, d - c]), axis=1).T.tolist():
+                some = (b - a == size[0]) & (d - c == size[1])
+                source = self._source.groups(size[0], b[some])
+                cosines = cosine_pairs(source, self._target.groups(size[1], d[some]))
+                found[part][some] = cosines
+        scores: list[float] = found.tolist()
+        return scores
 
     def distance(self, spans: Sequence[Span]) -> float:
         """Return the mean distance of linked groups over all sentences, 0 to about 1.
@@ -316,9 +267,10 @@ class VectorLinkCosts:
 
     def _distance(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
         """Return (1 - cosine) of groups, relative to their mean distance from unrelated ones."""
-        a, b = size.source - 1, size.target - 1
-        cosines = unit_products(self._source.groups[a, rows], self._target.groups[b, columns])
-        usual = self._usual[0][a, rows][:, None] + self._usual[1][b, columns]
+        source = self._source.groups(size.source, rows)
+        cosines = unit_products(source, self._target.groups(size.target, columns))
+        usual = self._usual[0][size.source - 1, rows][:, None]
+        usual = usual + self._usual[1][size.target - 1, columns]
         return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
 
     def _lengths(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
@@ -332,21 +284,24 @@ class VectorLinkCosts:
         return np.minimum(apart / 10, 10)
 
 
-def _sample(sentences: Vectors, background: Vectors) -> Vectors:
+def _sample(document: Document, background: Vectors | None) -> Vectors:
     """Return evenly spaced sentences of a document, and background sentences if it is short."""
-    count = min(len(sentences), _SAMPLE)
-    places = np.linspace(0, max(len(sentences) - 1, 0), count).astype(int)
-    found = np.concatenate([sentences[places], background[: _SAMPLE - count]])
-    return found if len(found) else np.zeros((1, sentences.shape[1]), np.float32)
+    count = min(len(document), _SAMPLE)
+    places = np.linspace(0, max(len(document) - 1, 0), count).astype(int)
+    found = document.groups(1, places + 1)
+    if background is not None:
+        found = np.concatenate([found, background[: _SAMPLE - count]])
+    return found if len(found) else np.zeros((1, found.shape[1]), np.float32)
 
 
 def _mean_distances(document: Document, background: Vectors) -> Floats:
     """Return the mean of 1 - cosine of each group with unrelated ones, ``(largest, n + 1)``."""
-    means = np.zeros(document.groups.shape[:2])
-    for part, found in zip(document.groups, means, strict=True):
-        for first in range(0, len(part), _BLOCK_ROWS):
-            rows = slice(first, first + _BLOCK_ROWS)
-            found[rows] = unit_products(part[rows], background).mean(axis=1, dtype=np.float64)
+    means = np.zeros((document.largest, len(document) + 1))
+    for first in range(0, len(document) + 1, _BLOCK_ROWS):
+        stops = np.arange(first, min(first + _BLOCK_ROWS, len(document) + 1))
+        for count, found in enumerate(means, 1):
+            cosines = unit_products(document.groups(count, stops), background)
+            found[stops] = cosines.mean(axis=1, dtype=np.float64)
     return 1.0 - means
 
 

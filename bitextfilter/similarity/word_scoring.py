@@ -37,7 +37,7 @@ from bitextfilter.similarity.word_rows import SideRows, WordRows
 from bitextfilter.text.features import RARITY, Cut, Spelling, WordReader, spellings
 from bitextfilter.text.identifier import LanguageLag, load_ngram_identifier
 
-_MAX_WORDS = 1 << 15
+_MAX_WORDS = 1 << 16
 """The cache is emptied above this many words, or 32 times as many characters."""
 _CHARACTERS = 32
 """Characters that count as a word: a "word" can be a whole line."""

@@ -12,14 +12,12 @@ import pytest
 from bitextfilter.arrays import Vectors
 from bitextfilter.mining import monotonic
 from bitextfilter.mining.link_costs import (
-    Document,
     KnownBefore,
     LinkSettings,
     VectorLinkCosts,
-    character_ends,
-    group_sums,
 )
 from bitextfilter.mining.monotonic import Link, LinkSize, align, cheapest_path, whole_band
+from bitextfilter.mining.sentence_groups import Document, character_ends
 
 DIM = 128
 MANY_LEFT_OUT = LinkSettings(skip=0.67)
@@ -45,8 +43,8 @@ def link_costs_of(source: list[str], target: list[str], settings: LinkSettings) 
     sides = []
     for sentences in (source, target):
         vectors = np.array([meaning(text) for text in sentences]).reshape(len(sentences), DIM)
-        groups = group_sums(vectors.astype(np.float32), settings.largest)
-        sides.append(Document(groups, character_ends(sentences)))
+        ends = character_ends(sentences)
+        sides.append(Document(vectors.astype(np.float32), ends, settings.largest))
     return VectorLinkCosts(sides[0], sides[1], settings, KnownBefore(1.0))
 
 

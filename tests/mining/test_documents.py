@@ -21,6 +21,7 @@ from bitextfilter.mining.documents import (
 )
 from bitextfilter.mining.link_costs import LinkSettings, VectorLinkCosts
 from bitextfilter.mining.monotonic import Link, Span, align
+from bitextfilter.mining.sentence_groups import Document
 from bitextfilter.similarity.vectors import unit_rows
 
 DIM = 128
@@ -191,12 +192,16 @@ def test_words_are_learnt_twice_beside_what_is_written(monkeypatch: pytest.Monke
     found = align_by_words(source, [*target, "s1"], SETTINGS)
     surface = link_costs.surface_vectors(source, [*target, "s1"])
     assert len(seen) == 3
-    assert seen[0][0].groups[0, 1:] == pytest.approx(unit_rows(surface[0]), abs=1e-6)
+
+    def vectors(side: Document) -> Vectors:
+        return side.groups(1, np.arange(1, len(side) + 1))
+
+    assert vectors(seen[0][0]) == pytest.approx(unit_rows(surface[0]), abs=1e-6)
     half = link_costs.DIM
     for source_side, target_side, *_ in seen[1:]:
         for side in (source_side, target_side):
-            norms = np.linalg.norm(side.groups[0, 1:, :half], axis=1)
-            others = np.linalg.norm(side.groups[0, 1:, half:], axis=1)
+            norms = np.linalg.norm(vectors(side)[:, :half], axis=1)
+            others = np.linalg.norm(vectors(side)[:, half:], axis=1)
             both = (norms > 0) & (others > 0)
             assert both.any()
             assert norms[both] == pytest.approx(others[both], abs=1e-6)

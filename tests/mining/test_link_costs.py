@@ -12,20 +12,18 @@ import pytest
 from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.mining import link_costs
+from bitextfilter.mining import link_costs, sentence_groups
 from bitextfilter.mining.link_costs import (
     COST_UNIT,
     SMOOTHING,
     WORDLESS,
-    Document,
     KnownBefore,
     LengthLinkCosts,
     LinkSettings,
     VectorLinkCosts,
-    character_ends,
-    group_sums,
 )
 from bitextfilter.mining.monotonic import LinkSize, Span, align
+from bitextfilter.mining.sentence_groups import Document, character_ends, group_sums
 
 SOURCE = [12, 40, 7, 88, 63]
 TARGET = [14, 44, 95, 30, 31, 8]
@@ -116,7 +114,7 @@ def made(n: int, largest: int, seed: int) -> Document:
     random = np.random.default_rng(seed)
     sentences = ["x" * int(length) for length in random.integers(1, 90, n)]
     vectors = random.standard_normal((n, DIM), np.float32)
-    return Document(group_sums(vectors + 0.5, largest), character_ends(sentences))
+    return Document(vectors + 0.5, character_ends(sentences), largest)
 
 
 def unit(vector: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -132,14 +130,43 @@ def test_sums_of_sentences_as_groups() -> None:
         assert found[k - 1, stop] == pytest.approx(expected, abs=1e-6)
 
 
+def group(document: Document, count: int, stop: int) -> NDArray[np.float32]:
+    return document.groups(count, np.array([stop]))[0]
+
+
+def sentences(document: Document) -> NDArray[np.float32]:
+    return document.groups(1, np.arange(1, len(document) + 1))
+
+
 def test_further_vectors_stand_beside() -> None:
     one = made(3, 2, 1)
-    others = group_sums(np.random.default_rng(4).standard_normal((3, 5), np.float32), 2)
-    both = one.with_groups(others, 2.0)
-    for k, stop in itertools.product((0, 1), range(4)):
-        expected = unit(np.concatenate([one.groups[k, stop], 2 * others[k, stop]]))
-        assert both.groups[k, stop] == pytest.approx(expected, abs=1e-6)
+    vectors = np.random.default_rng(4).standard_normal((3, 5), np.float32)
+    both, others = one.with_vectors(vectors), group_sums(vectors, 2)
+    for k, stop in itertools.product((1, 2), range(4)):
+        expected = unit(np.concatenate([group(one, k, stop), others[k - 1, stop]]))
+        assert group(both, k, stop) == pytest.approx(expected, abs=1e-6)
     assert (both.ends == one.ends).all()
+
+
+@pytest.mark.parametrize("strip", [2, 4, 8, 20, 22])
+@pytest.mark.parametrize("beside", [False, True])
+def test_groups_are_the_same_in_strips(
+    strip: int, beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last bit, in any order, and so are the sentences of the coarser document."""
+    whole = made(21, 4, 5)
+    if beside:
+        vectors = np.random.default_rng(6).standard_normal((21, 3), np.float32)
+        whole = whole.with_vectors(vectors)
+    coarse = whole.coarser()
+    stops = np.random.default_rng(7).permutation(np.repeat(np.arange(22), 2))
+    wanted = [whole.groups(count, stops) for count in range(1, 5)]
+    monkeypatch.setattr(sentence_groups, "STRIP", strip)
+    again = Document(whole.vectors, whole.ends, 4, whole.beside)
+    for count, groups in enumerate(wanted, 1):
+        assert (again.groups(count, stops) == groups).all()
+    assert (again.coarser().vectors == coarse.vectors).all()
+    assert len(again._strips) <= 3
 
 
 @pytest.mark.parametrize("n", [4, 5])
@@ -147,12 +174,12 @@ def test_coarser_documents_have_sentences_by_two(n: int) -> None:
     fine = made(n, 3, 7)
     coarse = fine.coarser()
     assert len(coarse) == (n + 1) // 2
-    assert coarse.groups.shape == (2, (n + 1) // 2 + 1, DIM)
+    assert coarse.largest == 2
     for i in range(len(coarse)):
-        expected = unit(fine.sentences[2 * i : 2 * i + 2].astype(float).sum(axis=0))
-        assert coarse.sentences[i] == pytest.approx(expected, abs=1e-6)
-    first = fine.sentences[0:4].astype(float).sum(axis=0)
-    assert coarse.groups[1, 2] == pytest.approx(unit(first), abs=1e-6)
+        expected = unit(sentences(fine)[2 * i : 2 * i + 2].astype(float).sum(axis=0))
+        assert sentences(coarse)[i] == pytest.approx(expected, abs=1e-6)
+    first = sentences(fine)[0:4].astype(float).sum(axis=0)
+    assert group(coarse, 2, 2) == pytest.approx(unit(first), abs=1e-6)
     assert coarse.ends.tolist() == [*fine.ends[:-1:2].tolist(), int(fine.ends[-1])]
 
 
@@ -161,8 +188,8 @@ def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
 
 
 def mean_distance(side: Document, k: int, stop: int, background: Document) -> float:
-    row = side.groups[k - 1, stop]
-    return float(np.mean([1 - cosine(row, other) for other in background.sentences]))
+    row = group(side, k, stop)
+    return float(np.mean([1 - cosine(row, other) for other in sentences(background)]))
 
 
 def expected_cost(
@@ -173,7 +200,7 @@ def expected_cost(
     uncovered: float | None = None,
 ) -> float:
     """The cost of a link; lengths count with words only."""
-    rows = [d.groups[k - 1, stop] for d, k, stop in zip(sides, step, stops, strict=True)]
+    rows = [group(d, k, stop) for d, k, stop in zip(sides, step, stops, strict=True)]
     usual = [
         mean_distance(sides[0], step.source, stops[0], sides[1]),
         mean_distance(sides[1], step.target, stops[1], sides[0]),
@@ -237,8 +264,8 @@ def test_scores_are_cosines() -> None:
     costs = VectorLinkCosts(*sides, LinkSettings(3))
     spans = [Span(0, 2, 3, 4), Span(4, 5, 4, 7)]
     expected = [
-        cosine(sides[0].groups[1, 2], sides[1].groups[0, 4]),
-        cosine(sides[0].groups[0, 5], sides[1].groups[2, 7]),
+        cosine(group(sides[0], 2, 2), group(sides[1], 1, 4)),
+        cosine(group(sides[0], 1, 5), group(sides[1], 3, 7)),
     ]
     assert costs.scores(spans) == pytest.approx(expected, abs=1e-6)
     assert costs.scores([]) == []
@@ -249,15 +276,15 @@ def test_short_documents_are_compared_with_the_background_too(
 ) -> None:
     monkeypatch.setattr(link_costs, "_SAMPLE", 6)
     sides = made(4, 1, 1), made(5, 1, 2)
-    background = made(9, 1, 3).sentences, made(9, 1, 4).sentences
+    background = sentences(made(9, 1, 3)), sentences(made(9, 1, 4))
     costs = VectorLinkCosts(*sides, LinkSettings(1, words=0), None, background)
     block = costs.block(slice(1, 5), slice(1, 6))[0] / COST_UNIT
     samples = [
-        np.concatenate([side.sentences, other[: 6 - len(side)]])
+        np.concatenate([sentences(side), other[: 6 - len(side)]])
         for side, other in zip(sides, background, strict=True)
     ]
     for i, j in itertools.product(range(4), range(5)):
-        rows = sides[0].sentences[i], sides[1].sentences[j]
+        rows = sentences(sides[0])[i], sentences(sides[1])[j]
         usual = np.mean([1 - cosine(rows[0], other) for other in samples[1]]) + np.mean(
             [1 - cosine(rows[1], other) for other in samples[0]]
         )
@@ -266,15 +293,19 @@ def test_short_documents_are_compared_with_the_background_too(
 
 def test_the_sample_is_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_costs, "_SAMPLE", 4)
-    rows = np.arange(20, dtype=np.float32).reshape(10, 2)
-    assert link_costs._sample(rows, rows[:0])[:, 0].tolist() == [0, 6, 12, 18]
-    assert link_costs._sample(rows[:2], -rows)[:, 1].tolist() == [1, 3, -1, -3]
-    assert not link_costs._sample(rows[:0], rows[:0]).any()
+    document, others = made(10, 1, 1), sentences(made(9, 1, 2))
+    rows = sentences(document)
+    assert (link_costs._sample(document, None) == rows[[0, 3, 6, 9]]).all()
+    short = made(2, 1, 1)
+    expected = np.concatenate([sentences(short), others[:2]])
+    assert (link_costs._sample(short, others) == expected).all()
+    empty = made(0, 1, 1)
+    assert not link_costs._sample(empty, None).any() and len(link_costs._sample(empty, None)) == 1
 
 
 def test_coarser_costs_have_no_ratio_but_the_same_background() -> None:
     sides, background = (made(6, 2, 1), made(7, 2, 2)), (made(5, 1, 3), made(5, 1, 4))
-    known = background[0].sentences, background[1].sentences
+    known = sentences(background[0]), sentences(background[1])
     coarser = VectorLinkCosts(*sides, LinkSettings(2), KnownBefore(1.3), known).coarser()
     halves = sides[0].coarser(), sides[1].coarser()
     again = VectorLinkCosts(*halves, LinkSettings(2), None, known)
@@ -309,7 +340,7 @@ def test_background_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_equal_sentences_everywhere_are_no_division_by_nothing() -> None:
-    side = Document(group_sums(np.ones((4, DIM), np.float32), 2), character_ends(["a"] * 4))
+    side = Document(np.ones((4, DIM), np.float32), character_ends(["a"] * 4), 2)
     costs = VectorLinkCosts(side, side, LinkSettings(2))
     block = costs.block(slice(0, 5), slice(0, 5))
     assert block[0, 1:, 1:].max() < COST_UNIT / 1000
