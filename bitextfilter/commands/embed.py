@@ -69,11 +69,13 @@ def _embed(run: Run, output: BinaryIO, settings: _Settings) -> int:
     model = run.model((language, language))
     dim: int = model.encode([], language).shape[1]
     for window in run.windows(reader):
-        good = [isinstance(row, Row) for row in window]
-        vectors = np.full((len(window), dim), np.nan, dtype=dtype)
         sentences = [row.text for row in window if not isinstance(row, BadRow)]
-        vectors[good] = model.encode(sentences, language)
-        output.write(vectors.tobytes())
+        vectors = np.ascontiguousarray(model.encode(sentences, language), dtype)
+        if len(sentences) < len(window):
+            good = [isinstance(row, Row) for row in window]
+            encoded, vectors = vectors, np.full((len(window), dim), np.nan, dtype=dtype)
+            vectors[good] = encoded
+        output.write(vectors.data)
     return dim
 
 
