@@ -327,8 +327,8 @@ MUTATIONS = (
         "groups of given vectors: the mean of unit vectors",
         "longer vectors weigh more",
         "mining/documents.py",
-        "group_sums(unit_rows(vectors), settings.largest)",
-        "group_sums(vectors, settings.largest)",
+        "Document(unit_rows(vectors), character_ends(sentences), settings.largest)",
+        "Document(vectors, character_ends(sentences), settings.largest)",
         "tests/mining/test_documents.py",
     ),
     Mutation(
@@ -359,8 +359,8 @@ MUTATIONS = (
         "mean of a static model's vectors",
         "their sum",
         "encoders/static.py",
-        'mode="mean"',
-        'mode="sum"',
+        "vectors /= np.maximum(ids.lengths, 1).astype",
+        "vectors /= np.ones_like(ids.lengths).astype",
         "tests/encoders/test_foreign.py",
     ),
     Mutation(
