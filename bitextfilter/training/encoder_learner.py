@@ -26,6 +26,7 @@ from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import Corpus, Pairs, Sentences, endless_batches, inputs_of
+from bitextfilter.training.hard_negatives import search_negatives, sharing
 from bitextfilter.training.loop import Learner, Stream
 from bitextfilter.training.objectives import (
     HardNegatives,
@@ -411,8 +412,12 @@ def mega_negatives(
         for side in (0, 1)
     ]
     every = np.concatenate(mega)
-    same = shared_text(corpus, every).to(device)
-    found = hardest_negatives(vectors[0], vectors[1], same, model.settings.negatives)
+    shared = sharing(tuple(keys[every] for keys in corpus.keys))
+    if shared is None:
+        shared = (shared_text(corpus, every) | torch.eye(len(every), dtype=torch.bool)).nonzero().T
+    found = search_negatives(
+        vectors[0], vectors[1], shared, model.settings.negatives, torch.get_num_threads()
+    )
     places = [np.where(p >= 0, every[p], -1) for p in (side.cpu().numpy() for side in found)]
     bounds = np.cumsum([len(rows) for rows in mega])[:-1]
     return list(zip(*(np.split(side, bounds) for side in places), strict=True))
