@@ -154,7 +154,7 @@ def _narrow(layer: nn.Linear, rows: Tensor) -> Tensor:
         return functional.linear(rows, layer.weight, layer.bias)
     product: Tensor = _NarrowProduct.apply(rows.flatten(0, -2), layer.weight)  # type: ignore[no-untyped-call]
     product = product if layer.bias is None else product + layer.bias
-    return product.unflatten(0, rows.shape[:-1])
+    return product.view(*rows.shape[:-1], -1)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import Corpus, Pairs, Sentences, endless_batches, inputs_of
 from bitextfilter.training.hard_negatives import search_negatives, sharing
+from bitextfilter.training.lazy_adam import LazyAdam
 from bitextfilter.training.loop import Learner, Stream
 from bitextfilter.training.objectives import (
     HardNegatives,
@@ -108,7 +109,10 @@ class EncoderLearner(Learner):
         self.read_as = (0, 0) if one_language else (0, 1)
         dropout = VariationalDropout if settings.dropout_kind == "variational" else nn.Dropout
         network.dropout = dropout(settings.dropout)
-        for table in network.piece_tables():  # of trigrams, a mini-batch holds most
+        self.lazy = {id(table.weight) for table in network.piece_tables()}
+        """Tables whose rows are updated only by mini-batches that hold them; of trigrams, which are
+        fewer, all rows are."""
+        for table in network.tables():
             table.sparse = settings.optimiser == "lazy-adam"
         if settings.fixed_updates:
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))  # updates so far
@@ -219,6 +223,14 @@ class EncoderLearner(Learner):
     def weighted(self, losses: dict[str, Tensor]) -> Tensor:
         """The one number to minimise: each objective times its weight."""
         return torch.stack([self.weight(name) * loss for name, loss in losses.items()]).sum()
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """See :meth:`Learner.optimiser`."""
+        if self.settings.optimiser != "lazy-adam":
+            return super().optimiser()
+        tables = (table.weight for table in self.network.tables())
+        whole = (weight for weight in tables if id(weight) not in self.lazy)
+        return LazyAdam(self.parameters(), self.settings.learning_rate, whole)
 
     def weight(self, name: str) -> float:
         """The weight of an objective or a penalty."""
