@@ -116,7 +116,7 @@ sbom: $(VENV)-audit/bin/python $(VENV)/.installed-demo
 	    $(VENV)/bin/python
 
 # kenlm is built from source: without a C++ compiler, its tests are skipped.
-COMPILED := $(addprefix bitextfilter/similarity/,word_network.c word_network_kernels.h)
+COMPILED := $(wildcard bitextfilter/*/*.c bitextfilter/*/*.h)
 KENLM := $(if $(shell command -v c++),kenlm$(comma))
 $(VENV)/.installed-demo: EXTRAS :=
 $(VENV)/.installed-all: EXTRAS := [$(TESTED),$(KENLM)docs,ray]

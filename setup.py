@@ -4,14 +4,11 @@ Without a C compiler the install goes on, and numpy or torch computes in their p
 nothing of Python in them, so that a wheel serves all versions.
 """
 
+from pathlib import Path
+
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
-
-LIBRARIES = {
-    "similarity/word_network": ["similarity/word_network_kernels.h"],
-}
-"""The source of each library, without .c, and its headers."""
 
 
 class Wheel(bdist_wheel):
@@ -30,13 +27,13 @@ class Library(build_ext):
         return fullname.replace(".", "/") + ".so"
 
 
-def library(source: str, headers: list[str]) -> Extension:
-    """Return the library ``FOLDER/_NAME`` of a source ``FOLDER/NAME``."""
-    folder, name = source.split("/")
+def library(source: Path) -> Extension:
+    """Return the library ``FOLDER/_NAME`` of a source ``FOLDER/NAME.c``."""
+    folder = source.parent
     return Extension(
-        f"bitextfilter.{folder}._{name}",
-        sources=[f"bitextfilter/{source}.c"],
-        depends=[f"bitextfilter/{header}" for header in headers],
+        ".".join([*folder.parts, f"_{source.stem}"]),
+        sources=[str(source)],
+        depends=sorted(map(str, folder.glob(f"{source.stem}_*.h"))),
         libraries=["m"],
         extra_compile_args=["-std=gnu11", "-O3", "-g0"],
         optional=True,
@@ -44,6 +41,6 @@ def library(source: str, headers: list[str]) -> Extension:
 
 
 setup(
-    ext_modules=[library(*both) for both in LIBRARIES.items()],
+    ext_modules=list(map(library, sorted(Path("bitextfilter").glob("*/*.c")))),
     cmdclass={"bdist_wheel": Wheel, "build_ext": Library},
 )

@@ -1,17 +1,21 @@
 """Speed and memory of bitext-filter, beside OpusFilter with the same nine filters.
 
     python benchmarks/filter.py PAIRS.tsv.gz --opusfilter VENV/bin/python
+    python benchmarks/filter.py PAIRS.tsv.gz --before CHECKOUT
 
 PAIRS is a TSV of real sentence pairs in Latin letters. Install OpusFilter in an environment of
-its own and name that environment's Python; without it, ours alone is measured, without and with
-the values of the rules as columns (--emit). Each runs in one process. Seconds are the processor's;
-the start-up, measured with one pair, is taken off both. Then every filter's decision on every pair
-is compared.
+its own and name that environment's Python; without it, ours alone is measured: with nine rules,
+also with their values as columns (--emit), and with the default rules but for language
+identification. --before measures another version too, in turns, and compares what the two write.
+Each runs in one process. Seconds are the processor's; the start-up, measured with one pair, is
+taken off all, and the median of --rounds counts. Then every filter's decision on every pair is
+compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
@@ -23,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-LAUNCHER = HERE.parent / "bin" / "bitext-filter"
+LAUNCHER = Path("bin", "bitext-filter")
 
 RULES = {
     "LengthFilter": "length",
@@ -38,8 +42,17 @@ RULES = {
 }
 """OpusFilter's classes with their defaults, and our rules with the same bounds."""
 
-OURS = [sys.executable, str(LAUNCHER), "--quiet", "--threads", "1"]
-OURS += [word for rule in RULES.values() for word in ("--rule", rule)]
+NINE = [word for rule in RULES.values() for word in ("--rule", rule)]
+OPTIONS = {
+    "nine rules": NINE,
+    "with --emit": [*NINE, "--emit"],
+    "default": ["--without", "language", "--languages"],
+}
+
+
+def ours(checkout: Path, options: list[str]) -> list[str]:
+    """Return the command of a version with these options."""
+    return [sys.executable, str(checkout / LAUNCHER), "--quiet", "--threads", "1", *options]
 
 
 class Cost(NamedTuple):
@@ -62,7 +75,7 @@ def run(line: list[str]) -> Cost:
 
 def measured(command: list[str], pairs: Path, one: Path, output: Path) -> Cost:
     """Run *command* on one pair and on all, and return the difference."""
-    options = ["-i", "-o"] if command[: len(OURS)] == OURS else [""]
+    options = ["-i", "-o"] if str(LAUNCHER) in command[1] else [""]
     start, whole = (
         run([word for word in [*command, options[0], str(path), options[-1], str(output)] if word])
         for path in (one, pairs)
@@ -70,15 +83,30 @@ def measured(command: list[str], pairs: Path, one: Path, output: Path) -> Cost:
     return Cost(whole.seconds - start.seconds, whole.mebibytes)
 
 
+def in_turns(
+    commands: dict[str, list[str]], rounds: int, pairs: Path, one: Path, output: Path
+) -> dict[str, Cost]:
+    """Measure commands by their names, in turns; return the medians. Their outputs must agree."""
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        written = set()
+        for name, command in commands.items():
+            costs[name].append(measured(command, pairs, one, output))
+            written.add(hashlib.sha256(output.read_bytes()).digest())
+        if len(written) > 1:
+            raise SystemExit(f"{' and '.join(commands)} write different rows")
+    return {name: sorted(some)[len(some) // 2] for name, some in costs.items()}
+
+
 def report(name: str, cost: Cost, pairs: int) -> None:
     """Print a line of the table."""
     speed = pairs / cost.seconds
-    print(f"{name:12} {cost.seconds:9.2f} {speed:13.0f} {cost.mebibytes:9.0f}")
+    print(f"{name:18} {cost.seconds:9.2f} {speed:13.0f} {cost.mebibytes:9.0f}")
 
 
 def our_decisions(pairs: Path, output: Path) -> list[set[str]]:
     """Return the names of the rules that drop each pair."""
-    run([*OURS, "--explain", "-i", str(pairs), "-o", str(output)])
+    run([*ours(HERE.parent, NINE), "--explain", "-i", str(pairs), "-o", str(output)])
     names = {rule.partition(":")[0]: theirs for theirs, rule in RULES.items()}
     verdicts = [line.rstrip("\n").rpartition("\t")[2] for line in lines_of(output)]
     return [
@@ -112,31 +140,39 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pairs")
     parser.add_argument("--opusfilter", metavar="PYTHON", help="the Python that has OpusFilter")
+    parser.add_argument("--before", metavar="CHECKOUT", type=Path, help="another version of ours")
+    parser.add_argument("--languages", default="en,de", help="of the pairs")
     parser.add_argument("--number", type=int, default=200_000)
+    parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        benchmark(Path(name), options.pairs, options.number, options.opusfilter)
+        benchmark(Path(name), options)
 
 
-def benchmark(folder: Path, source: str, number: int, python: str | None) -> None:
+def benchmark(folder: Path, options: argparse.Namespace) -> None:
     """Copy the pairs to plain files, run everything on them, and print the tables."""
     from bitextfilter.io.files import open_input
 
     pairs, one, output = folder / "pairs.tsv", folder / "one.tsv", folder / "output"
-    with open_input(source) as stream:
-        rows = [row for row in islice(stream, number) if row.count(b"\t") >= 1]
+    with open_input(options.pairs) as stream:
+        rows = [row for row in islice(stream, options.number) if row.count(b"\t") >= 1]
     pairs.write_bytes(b"".join(rows))
     one.write_bytes(rows[0])
-    print(f"{'':12} {'CPU s':>9} {'rows/CPU s':>13} {'peak MiB':>9}   ({len(rows)} pairs)")
-    ours = measured(OURS, pairs, one, output)
-    report("bitextfilter", ours, len(rows))
-    report("with --emit", measured([*OURS, "--emit"], pairs, one, output), len(rows))
-    if python is None:
+    print(f"{'':18} {'CPU s':>9} {'rows/CPU s':>13} {'peak MiB':>9}   ({len(rows)} pairs)")
+    OPTIONS["default"].append(options.languages)
+    checkouts = {"": HERE.parent, " before": options.before}
+    costs: dict[str, Cost] = {}
+    for what, words in OPTIONS.items():
+        commands = {what + name: ours(path, words) for name, path in checkouts.items() if path}
+        costs |= in_turns(commands, options.rounds, pairs, one, output)
+        for name in commands:
+            report(name, costs[name], len(rows))
+    if options.opusfilter is None:
         return
-    peer = [python, "-W", "ignore", str(HERE / "opusfilter_run.py")]
+    peer = [options.opusfilter, "-W", "ignore", str(HERE / "opusfilter_run.py")]
     theirs = measured(peer, pairs, one, output)
     report("OpusFilter", theirs, len(rows))
-    print(f"ratio        {theirs.seconds / ours.seconds:9.1f}")
+    print(f"ratio              {theirs.seconds / costs['nine rules'].seconds:9.1f}")
     run([*peer, str(pairs), str(output), "each"])
     dropped = [set(json.loads(line)) for line in lines_of(output)]
     compare(our_decisions(pairs, output), dropped, lines_of(pairs))

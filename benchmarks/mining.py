@@ -15,18 +15,23 @@ of the sample's nearest neighbours by brute force that `bitext-align` found, too
 planted pairs in the output.
 
 From the sizes a model of cost is fitted, and held against `--check`.
+
+With `--keep DIR` the texts and the work of `bitext-align` stay in DIR/SIZE: the same command goes
+on where a killed one was. Its times are then of the last run alone. To remove DIR is up to you.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import resource
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -40,6 +45,10 @@ from bitextfilter.io.files import read_lines
 ALIGN = [sys.executable, "-c", "from bitextfilter.commands.align import main; main()"]
 
 
+PART = 1 << 17
+"""Rows that brute force reads at a time."""
+
+
 class Cost(NamedTuple):
     """Time and memory of one size."""
 
@@ -47,6 +56,7 @@ class Cost(NamedTuple):
     encoding: float
     searching: float
     writing: float
+    cpu: float
     mebibytes: float
     disk: float
     """GB."""
@@ -112,8 +122,8 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     output, work = folder / "pairs.tsv", folder / "work"
     words = [*map(str, files), "-o", str(output), "--resume", str(work), "--model", options.model]
     words += ["--index", options.index, "--recall", str(options.recall)]
-    words += ["--similarity", "csls", "--min-score", "none"]
-    started = time.monotonic()
+    words += ["--similarity", "csls", "--min-score", "none", "--threads", str(options.threads)]
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     said: list[tuple[float, str]] = []
     child = subprocess.Popen([*ALIGN, *words], stderr=subprocess.PIPE, text=True)
     assert child.stderr is not None
@@ -122,6 +132,8 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     def listen() -> None:
         for line in stream:
             said.append((time.monotonic() - started, line.rstrip()))
+            if options.keep is not None:
+                print(f"  {said[-1][0]:.0f} s: {said[-1][1]}", flush=True)
 
     listener = threading.Thread(target=listen)
     listener.start()
@@ -132,15 +144,20 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     ended = time.monotonic() - started
     listener.join()
     assert child.returncode == 0, said
-    searching = next(at for at, line in said if "comparing" in line or "making indexes" in line)
+    starts = (at for at, line in said if "comparing" in line or "making indexes" in line)
+    searching = next(starts, 0.0)
     found = max(path.stat().st_mtime for path in work.glob("nearest.*/*.nearest.*"))
     writing = max(0.0, output.stat().st_mtime - found)
     disk = sum(path.stat().st_size for path in work.rglob("*")) / 1e9
     for _, line in said:
         if "lists" in line:
             print(f"  {line}", flush=True)
-    rows = len(files[0].read_text(encoding="utf-8").split("\n")) - 1
-    cost = Cost(rows, searching, ended - searching - writing, writing, kibibytes / 1024, disk)
+    with files[0].open("rb") as text:
+        rows = sum(1 for _ in text)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    times = searching, ended - searching - writing, writing, cpu
+    cost = Cost(rows, *times, kibibytes / 1024, disk)
     return cost, output
 
 
@@ -160,19 +177,23 @@ def naive(folder: Path, planted: list[str], rows: int, options: argparse.Namespa
     from bitextfilter.scoring.model import load
 
     dim = load(options.model).encoder.dim
+    wanted = set(planted[: options.sample])
     sources = SentenceFile(folder / "source.sentences")
-    places = {text: place for place, text in enumerate(sources)}
-    asked = np.array([places[text] for text in planted[: options.sample]])
-    base = normalised(VectorFile(folder / "target.vectors", dim)[:])
+    asked = np.array([place for place, text in enumerate(sources) if text in wanted])
+    base = VectorFile(folder / "target.vectors", dim)
     queries = normalised(VectorFile(folder / "source.vectors", dim)[asked])
-    started = time.monotonic()
-    best = np.concatenate(
-        [(queries[first : first + 64] @ base.T).max(axis=1) for first in range(0, len(queries), 64)]
-    )
-    seconds = (time.monotonic() - started) * (2 * rows / len(queries))
+    best, seconds = np.full(len(queries), -np.inf, np.float32), 0.0
+    for start in range(0, len(base), PART):
+        part = normalised(base[start : start + PART])
+        started = time.monotonic()
+        for first in range(0, len(queries), 64):
+            highest = (queries[first : first + 64] @ part.T).max(axis=1)
+            best[first : first + 64] = np.maximum(best[first : first + 64], highest)
+        seconds += time.monotonic() - started
     (searched,) = folder.glob("nearest.*")
     found, _ = NeighbourFiles(searched, (len(sources), len(base)), 4).read_side(0)
-    return Naive(seconds, float((found[asked, 0] >= best - 1e-5).mean()))
+    recall = float((found[asked, 0] >= best - 1e-5).mean())
+    return Naive(seconds * (2 * rows / len(queries)), recall)
 
 
 def normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -188,16 +209,30 @@ def planted_pairs(paths: list[str]) -> list[tuple[str, str]]:
     return list(by_source.items())
 
 
+def texts_of(
+    folder: Path, pairs: list[tuple[str, str]], rows: int, options: argparse.Namespace
+) -> list[Path]:
+    """The two files of sentences, made unless they are there."""
+    files = [folder / "source.txt", folder / "target.txt"]
+    for side, names in enumerate((options.source, options.target)):
+        if not files[side].exists():
+            texts = filled((pair[side] for pair in pairs), names, rows, side)
+            new = files[side].with_suffix(".new")
+            shuffled(new, texts, side)
+            new.rename(files[side])
+    return files
+
+
 def measured(rows: int, options: argparse.Namespace) -> Cost:
     """Make two files of this size, mine them, and print a row of the table."""
     pairs = planted_pairs(options.planted)[: rows // 4]
-    with tempfile.TemporaryDirectory(dir=options.folder) as place:
-        folder = Path(place)
-        files = [folder / "source.txt", folder / "target.txt"]
-        for side, names in enumerate((options.source, options.target)):
-            texts = filled((pair[side] for pair in pairs), names, rows, side)
-            shuffled(files[side], texts, side)
-            del texts
+    with ExitStack() as stack:
+        if options.keep is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder)))
+        else:
+            folder = Path(options.keep) / str(rows)
+            folder.mkdir(parents=True, exist_ok=True)
+        files = texts_of(folder, pairs, rows, options)
         cost, output = align(files, folder, options)
         known = set(pairs)
         lines = (line.split("\t")[:2] for line in read_lines(output))
@@ -205,7 +240,7 @@ def measured(rows: int, options: argparse.Namespace) -> Cost:
         flat = naive(folder / "work", [source for source, _ in pairs], rows, options)
     print(
         f"{rows:>9}{cost.encoding:10.1f}{cost.searching:10.1f}{cost.writing:9.1f}"
-        f"{cost.seconds:9.1f}{cost.mebibytes:9.0f}{cost.disk:8.2f}{flat.seconds:10.0f}"
+        f"{cost.seconds:9.1f}{cost.cpu:9.0f}{cost.mebibytes:9.0f}{cost.disk:8.2f}{flat.seconds:10.0f}"
         f"{flat.seconds / cost.searching:8.1f}{flat.recall:9.4f}{len(pairs):9}"
         f"{found / len(pairs):8.4f}",
         flush=True,
@@ -248,10 +283,13 @@ def main() -> None:
     parser.add_argument("--index", default="auto")
     parser.add_argument("--recall", default=0.99)
     parser.add_argument("--sample", type=int, default=1000, help="queries of brute force")
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder", help="where it works (TMPDIR)")
+    parser.add_argument("--keep", help="where work stays, so that a killed run goes on")
     options = parser.parse_args()
     print(
-        f"{'rows':>9}{'encoding':>10}{'search':>10}{'writing':>9}{'all, s':>9}{'MiB':>9}{'GB':>8}"
+        f"{'rows':>9}{'encoding':>10}{'search':>10}{'writing':>9}{'all, s':>9}{'CPU s':>9}"
+        f"{'MiB':>9}{'GB':>8}"
         f"{'naive, s':>10}{'ratio':>8}{'recall@1':>9}{'planted':>9}{'found':>8}",
         flush=True,
     )

@@ -4,6 +4,7 @@
 
 The command runs here, in this process, on the first pairs of the file, with a stopwatch between
 its parts: time inside another part is the other's. The medians of the rounds are printed. The
+time of imports is without torch, which averages do not need: see ``start.py``. The
 limit of reading and writing is a bare copy of the file, line by line; the limit of a recurrent
 encoder is its matrix products alone, of the same shapes and number types, with the same number
 side by side: the distance is the cost of gates, look-ups and Python.
@@ -133,17 +134,20 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
     with watch.stage("import"):
         from bitextfilter.commands.frame.run import Run
         from bitextfilter.commands.score import main as command
-        from bitextfilter.encoders.base import Encoder
-        from bitextfilter.models.recurrent import Product
+        from bitextfilter.encoders.average_encoder import AverageEncoder
         from bitextfilter.scoring import score_columns
         from bitextfilter.text import language
         from bitextfilter.text.processor import TextProcessor
+    from bitextfilter.encoders.base import Encoder
+    from bitextfilter.models.recurrent import Product
+
     line = ["--quiet", "-i", str(file), "-o", os.devnull, *options]
     with (
         patched(Run, "model", lambda f: watch.on("load", f)),
         patched(Run, "windows", lambda f: watch.on_each("read", f)),
         patched(TextProcessor, "read", lambda f: watch.on("normalise and segment", f)),
         patched(Encoder, "encode", lambda f: watch.on("encode", f)),
+        patched(AverageEncoder, "encode", lambda f: watch.on("encode", f)),
         patched(language, "check_columns", lambda f: watch.on("check columns", f)),
         patched(score_columns, "score_pairs", lambda f: watch.on("score", f)),
         patched(Product, "add_to", noting(products)),
@@ -230,11 +234,13 @@ def main() -> None:
     )
     parser.add_argument("pairs", help="TSV of real sentence pairs, .gz and the like unpacked")
     parser.add_argument("--model", default="en-de")
+    parser.add_argument("--similarity", help="measures, as of bitext-score")
     parser.add_argument("--number", type=int, default=30_000, help="pairs at most")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     settings = parser.parse_args()
     options = ["--model", settings.model, "--threads", str(settings.threads)]
+    options += ["--similarity", settings.similarity] if settings.similarity else []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pairs.tsv"
         number = copy_pairs(settings.pairs, file, settings.number)

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from console import ROOT, leaves, options, scripts
 from console import command as command_of
 
-from bitextfilter.encoders.combination import PARTS
+from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.workflows.encoder_training import EncoderConfig
 
 DOCS = ROOT / "docs"

@@ -49,7 +49,7 @@ OWNERS = {
     "rensa": {"corpus/near_duplicates.py"},
     "sacrebleu": {"evaluation/bleu.py"},
     "sacremoses": {"text/normalise.py"},
-    "safetensors": {"models/checkpoint.py"},
+    "safetensors": {"models/checkpoint.py", "models/tensor_file.py"},
     "scipy": {"evaluation/sts.py"},
     "sentencepiece": {"text/"},
     "sentencex": {"text/words.py"},

@@ -147,7 +147,8 @@ def test_the_source_distribution_has_pages_examples_and_tests(tmp_path: Path) ->
     wanted = set(files_of_the_repository())
     assert {"docs/score.md", "examples/pairs.en-de.tsv", "CITATION.cff"} <= wanted
     wanted |= {"Dockerfile", ".dockerignore", "Makefile", "bitextfilter/commands/main.py"}
-    wanted |= {f"bitextfilter/similarity/word_network{end}" for end in (".c", "_kernels.h")}
+    compiled = [*ROOT.glob("bitextfilter/*/*.c"), *ROOT.glob("bitextfilter/*/*.h")]
+    wanted |= {path.relative_to(ROOT).as_posix() for path in compiled}
     wanted.add("setup.py")
     assert wanted - set(listed) == set()
     assert [name for name in listed if "__pycache__" in name] == []

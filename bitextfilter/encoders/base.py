@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bitextfilter.arrays import Integers, Vectors
+from bitextfilter.encoders.protocol import side_of
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.models.device import one_torch_thread, resolve_device
+from bitextfilter.models.device import arithmetic, one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 
@@ -161,19 +162,6 @@ def blocks_by_length(lengths: Integers, sizes: Sequence[tuple[int, int]]) -> lis
     return blocks
 
 
-class SentenceEncoder(Protocol):
-    """Anything that turns sentences of two languages into vectors of one space."""
-
-    processor: TextProcessor
-    languages: tuple[str, str]
-    dim: int
-    """The width of a vector."""
-    device: torch.device
-
-    def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """See :meth:`Encoder.encode`."""
-
-
 class Encoder:
     """Turns sentences of two languages into vectors of one space, block by block.
 
@@ -219,7 +207,7 @@ class Encoder:
             for name, view in views.items()
         }
         with one_torch_thread(), torch.inference_mode():
-            encode = network.prepare_tokens(tokens, self._side(language))
+            encode = network.prepare_tokens(tokens, side_of(self.processor, language))
 
         def run(block: LengthBlock) -> None:
             with torch.inference_mode():
@@ -232,9 +220,9 @@ class Encoder:
             map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
         return out
 
-    def _side(self, language: str) -> int:
-        """Return the side of a language: networks of more than two read all as the source."""
-        return self.languages.index(language) if len(self.processor.known) <= 2 else 0
+    def arithmetic(self) -> list[str]:
+        """See :meth:`SentenceEncoder.arithmetic`."""
+        return arithmetic(self.device)
 
     def _padded(self, sentences: Ragged, block: LengthBlock) -> Padded:
         """The rows of a block, filled up; a missing row is one token 0."""

@@ -1,16 +1,13 @@
-"""Encoders combined from parts by an expression such as ``word+lstm,trigram``, and averaging.
+"""Networks combined from parts by an expression such as ``word+lstm,trigram``, and averaging.
 
 Letters: n sentences, t positions, u distinct tokens, e width of a token vector and of a part.
-
-``+`` adds the vectors of parts, ``,`` concatenates sums (Wieting & Gimpel 2018); all parts are
-trained together. Each view has one table of token vectors, which its parts share.
+``expressions.py`` has the expressions and settings.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pkgutil import resolve_name
 
 import torch
@@ -18,12 +15,16 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, embedding_bag
 
 from bitextfilter.encoders.base import CachedNetwork, Inputs, Network, Padded, Tokens, piece_vectors
-from bitextfilter.errors import SettingsError
+from bitextfilter.encoders.expressions import (
+    PARTS,
+    AveragingSettings,
+    CombinationSettings,
+    parse,
+    views_of,
+)
 from bitextfilter.models.layers import mean_pool, padding_mask, rows_of
 from bitextfilter.models.pooling import Standardisation
-from bitextfilter.models.registry import Architecture
-from bitextfilter.settings import Settings, setting
-from bitextfilter.text.ragged import PIECES, TRIGRAMS
+from bitextfilter.text.ragged import PIECES
 
 CachedPart = Callable[[Padded], Tensor]
 """From places in the distinct tokens, padded, to ``(n, e)``."""
@@ -81,10 +82,7 @@ def cached_mean(table: Tensor, tokens: Tokens, weights: Tensor | None = None) ->
 
 
 class EncoderPart(nn.Module, ABC):
-    """One way from the token vectors of a ``view`` to a sentence vector."""
-
-    view = PIECES
-    recurrent = False
+    """One way from the token vectors of a view to a sentence vector: see ``expressions.PARTS``."""
 
     def __init__(self, vocabulary: int, width: int) -> None:
         """Take the number of ids of its view, and the width of vectors."""
@@ -100,7 +98,10 @@ class EncoderPart(nn.Module, ABC):
 
 
 class Average(EncoderPart):
-    """WORD: the mean of the vectors (Wieting & Gimpel 2018; AVG, WA in the other papers)."""
+    """WORD, TRIGRAM: the mean of the vectors of pieces, or of the words' character trigrams.
+
+    Wieting & Gimpel 2018; WORD is AVG, or WA, in the other papers.
+    """
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
         """See :meth:`EncoderPart.forward`."""
@@ -109,12 +110,6 @@ class Average(EncoderPart):
     def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
         """See :meth:`EncoderPart.prepare_tokens`."""
         return cached_mean(table, tokens)
-
-
-class TrigramAverage(Average):
-    """TRIGRAM: the mean of the vectors of the words' character trigrams."""
-
-    view = TRIGRAMS
 
 
 class Weighted(EncoderPart):
@@ -134,77 +129,10 @@ class Weighted(EncoderPart):
         return cached_mean(table, tokens, self.average.weights(tokens.ids))
 
 
-PARTS = {
-    "word": f"{__name__}:Average",
-    "trigram": f"{__name__}:TrigramAverage",
-    "weighted": f"{__name__}:Weighted",
-    "lstm": "bitextfilter.encoders.recurrent_encoders:Recurrent",
-    "blstm": "bitextfilter.encoders.recurrent_encoders:Bidirectional",
-    "max-blstm": "bitextfilter.encoders.recurrent_encoders:MaxPooled",
-    "gran": "bitextfilter.encoders.recurrent_encoders:Gated",
-    "gran-gru": "bitextfilter.encoders.recurrent_encoders:GatedByLeakyGru",
-}
-"""The parts by name; a module is imported when a part of it is asked for."""
-
-
-SHARING = ("shared", "separate")
-
-
-@dataclass(frozen=True)
-class CombinationSettings(Settings):
-    """Shape of a combination: ``embedding`` is the width of token vectors and of every part.
-
-    ``tables`` and ``composition``: the two languages share the token vectors, and the weights of
-    the parts, or each has its own. A separate table has a row for every piece of the common
-    vocabulary.
-    """
-
-    embedding: int = setting(300, "width of a token vector, and of each part", within=">= 1")
-    tables: str = setting("shared", "token vectors of the two languages", choices=SHARING)
-    composition: str = setting("shared", "weights of the parts", choices=SHARING)
-    gain: float = setting(
-        0.0,
-        "factor of recurrent parts at the start; each of their numbers has a learnt one. 0: none",
-        within=">= 0",
-    )
-    standardise: bool = setting(
-        False,
-        "each number of a recurrent part less its mean, divided by its standard deviation, both of"
-        " its language (batch normalisation, Ioffe & Szegedy 2015), and by the root of the width:"
-        " of length 1, on average",
-    )
-
-
-def parse(expression: str) -> tuple[tuple[str, ...], ...]:
-    """Parse an expression into concatenated sums of parts.
-
-    Raises SettingsError, which lists the parts and the grammar, for anything else.
-    """
-    sums = tuple(
-        tuple(part.strip() for part in added.split("+")) for added in expression.split(",")
-    )
-    names = [name for added in sums for name in added]
-    wrong = next((name for name in names if name not in PARTS), None)
-    if wrong is None and len(set(names)) == len(names):
-        return sums
-    problem = "a part stands twice" if wrong is None else f"no part is called {wrong!r}"
-    raise SettingsError(
-        f"architecture {expression!r}: {problem}; it is autoencoder, pivot, averaging,"
-        f" or parts ({', '.join(PARTS)}), added with + and side by side with a comma:"
-        " word+lstm,trigram"
-    )
-
-
 def part_type(name: str) -> type[EncoderPart]:
     """Return the class of one of ``PARTS``."""
-    part: type[EncoderPart] = resolve_name(PARTS[name])
+    part: type[EncoderPart] = resolve_name(PARTS[name].network)
     return part
-
-
-def views_of(expression: str) -> tuple[str, ...]:
-    """Return the views that the parts of an expression read."""
-    read = {part_type(name).view for added in parse(expression) for name in added}
-    return tuple(view for view in (PIECES, TRIGRAMS) if view in read)
 
 
 class CombinationNetwork(Network):
@@ -219,7 +147,8 @@ class CombinationNetwork(Network):
         super().__init__(width * len(self._sums))
         self.views = views_of(expression)
         types = {name: part_type(name) for added in self._sums for name in added}
-        self.sequences = tuple({part.view for part in types.values() if part.recurrent})
+        kinds = {name: PARTS[name] for name in types}
+        self.sequences = tuple({part.view for part in kinds.values() if part.recurrent})
         if not self.sequences:
             self.block_rows = 256
         # Modules of torch make tables and parts known to it, but lose their types: so dicts, too.
@@ -229,17 +158,17 @@ class CombinationNetwork(Network):
         ]
         self.vectors = nn.ModuleList(map(nn.ModuleDict, self._tables))
         self._parts = [
-            {name: part(sizes[part.view], width) for name, part in types.items()}
+            {name: part(sizes[kinds[name].view], width) for name, part in types.items()}
             for _ in range(2 if settings.composition == "separate" else 1)
         ]
         self.parts = nn.ModuleList(map(nn.ModuleDict, self._parts))
-        scaled = [name for name, part in types.items() if part.recurrent and settings.gain]
+        scaled = [name for name, part in kinds.items() if part.recurrent and settings.gain]
         self._gains = [
             {name: nn.Parameter(torch.full((width,), settings.gain)) for name in scaled}
             for _ in self._parts
         ]
         self.gains = nn.ModuleList(map(nn.ParameterDict, self._gains))
-        even = [name for name, part in types.items() if part.recurrent and settings.standardise]
+        even = [name for name, part in kinds.items() if part.recurrent and settings.standardise]
         self._standards = [{name: Standardisation(width) for name in even} for _ in range(2)]
         self.standards = nn.ModuleList(map(nn.ModuleDict, self._standards))
 
@@ -271,24 +200,26 @@ class CombinationNetwork(Network):
         vectors: dict[str, Tensor] = {}
         encoded: dict[str, Tensor] = {}
         for name, part in parts.items():
-            rows, table = inputs[part.view], tables[part.view]
+            view = PARTS[name].view
+            rows, table = inputs[view], tables[view]
             # Where no dropout changes the vectors, they need not be gathered to be averaged.
             if isinstance(part, Average) and not (self.training and rate > 0):
                 encoded[name] = mean_of_rows(
                     table.weight, rows.ids, rows.lengths, sparse=table.sparse
                 )
                 continue
-            if part.view not in vectors:
-                vectors[part.view] = self.dropout(table(rows.ids))
-            encoded[name] = self._scaled(name, part(vectors[part.view], rows), side)
+            if view not in vectors:
+                vectors[view] = self.dropout(table(rows.ids))
+            encoded[name] = self._scaled(name, part(vectors[view], rows), side)
         return self._combined(encoded)
 
     def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
         """See :meth:`Network.prepare_tokens`."""
         tables, parts = self._tables_and_parts(side)
+        views = {name: PARTS[name].view for name in parts}
         cached = {
-            name: (part.view, part.prepare_tokens(tables[part.view].weight, tokens[part.view]))
-            for name, part in parts.items()
+            name: (view, parts[name].prepare_tokens(tables[view].weight, tokens[view]))
+            for name, view in views.items()
         }
         return lambda inputs: self._combined(
             {
@@ -300,18 +231,6 @@ class CombinationNetwork(Network):
     def _combined(self, encoded: Mapping[str, Tensor]) -> Tensor:
         sums = [torch.stack([encoded[n] for n in added]).sum(0) for added in self._sums]
         return torch.cat(sums, dim=1)
-
-
-@dataclass(frozen=True)
-class AveragingSettings(Settings):
-    """Shape of an averaging encoder: ``embedding`` is the width of a vector, and its ``dim``."""
-
-    embedding: int = setting(512, "width of subword and sentence vectors", within=">= 1")
-
-    @property
-    def dim(self) -> int:
-        """Width of a sentence vector."""
-        return self.embedding
 
 
 class AveragingNetwork(Network):
@@ -341,6 +260,3 @@ class AveragingNetwork(Network):
         ids, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
         average: Tensor = self.average(self.dropout(self.embedding(ids)), ids, lengths)
         return average
-
-
-AVERAGING = Architecture(AveragingSettings, AveragingNetwork)

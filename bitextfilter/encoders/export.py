@@ -11,7 +11,7 @@ import torch
 
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.encoders.base import Network, Padded, Tokens
-from bitextfilter.encoders.combination import parse
+from bitextfilter.encoders.expressions import parse
 from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.models.checkpoint import save_tensors
 from bitextfilter.models.device import one_torch_thread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bitextfilter.encoders.base import SentenceEncoder
+from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.models.folders import read_config
 from bitextfilter.models.foreign import ONNX, STATIC, ForeignFiles, files_of

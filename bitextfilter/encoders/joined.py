@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.encoders.base import Encoder
+from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.errors import SettingsError
 
 _ROWS = 1024
@@ -21,12 +21,12 @@ _ROWS = 1024
 
 
 class JoinedEncoder:
-    """Two encoders of the same languages; see :class:`~bitextfilter.encoders.base.SentenceEncoder`.
+    """Two encoders of the same languages; see :class:`SentenceEncoder`.
 
     The text processing is the first one's.
     """
 
-    def __init__(self, first: Encoder, second: Encoder, weight: float) -> None:
+    def __init__(self, first: SentenceEncoder, second: SentenceEncoder, weight: float) -> None:
         """Join; *weight*: of the second's cosine, between 0 and 1.
 
         Raises SettingsError for another weight, and where the languages differ.
@@ -40,7 +40,6 @@ class JoinedEncoder:
             raise SettingsError(f"the encoders are of {one} and of {other}: join two of one pair")
         self._encoders = ((first, 1 - weight), (second, weight))
         self.processor, self.languages = first.processor, first.languages
-        self.device = first.device
         self.dim = first.dim + second.dim
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
@@ -60,6 +59,10 @@ class JoinedEncoder:
                 some *= (weight**0.5 / np.where(lengths > 0, lengths, 1))[:, None]
             start += encoder.dim
         return vectors
+
+    def arithmetic(self) -> list[str]:
+        """See :meth:`SentenceEncoder.arithmetic`."""
+        return [name for encoder, _ in self._encoders for name in encoder.arithmetic()]
 
 
 def row_lengths(rows: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
@@ -38,8 +37,6 @@ class OnnxEncoder:
     Of the tokens' vectors, the mean is taken, or the first, as ``1_Pooling/config.json`` says.
     Sentences of more tokens than the model reads are cut off, as its makers do.
     """
-
-    device = torch.device("cpu")
 
     def __init__(self, files: ForeignFiles, processor: TextProcessor, threads: int = 1) -> None:
         """Read tokeniser and network.
@@ -80,6 +77,12 @@ class OnnxEncoder:
             norms = row_lengths(out)
             out /= np.where(norms > 0, norms, 1)[:, None].astype(np.float32)
         return out
+
+    def arithmetic(self) -> list[str]:
+        """See :meth:`SentenceEncoder.arithmetic`: the library chooses instructions."""
+        from bitextfilter.models.device import CPU, arithmetic
+
+        return arithmetic(CPU)
 
     def _vectors(self, ids: NDArray[np.integer], lengths: NDArray[np.int64]) -> Vectors:
         """Run the network on padded sentences ``(n, t)``."""

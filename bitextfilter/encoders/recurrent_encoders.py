@@ -28,12 +28,12 @@ from bitextfilter.encoders.base import (
     piece_vectors,
 )
 from bitextfilter.encoders.combination import (
-    SHARING,
     CachedPart,
     EncoderPart,
     WeightedAverage,
     mean_of_rows,
 )
+from bitextfilter.encoders.expressions import SHARING
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import mean_pool, padding_mask
 from bitextfilter.models.pooling import (
@@ -217,8 +217,6 @@ def _mean_of(direction: CachedDirection) -> CachedPart:
 class Recurrent(EncoderPart):
     """LSTM: the mean of the states (Wieting & Gimpel 2018)."""
 
-    recurrent = True
-
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__(vocabulary, width)
         self.cells = nn.LSTM(width, width, batch_first=True)
@@ -234,8 +232,6 @@ class Recurrent(EncoderPart):
 
 class Bidirectional(EncoderPart):
     """BLSTM: the mean of the states of both directions (Wieting & Gimpel 2018)."""
-
-    recurrent = True
 
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__(vocabulary, width)
@@ -262,8 +258,6 @@ class MaxPooled(EncoderPart):
     The encoder of Kim et al. 2019 (eq. 6), without the decoder.
     """
 
-    recurrent = True
-
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__(vocabulary, width)
         if width % 2:
@@ -286,8 +280,6 @@ class Gated(EncoderPart):
 
     a = x ⊙ σ(W_x x + W_h h + b) (Wieting, Mallinson & Gimpel 2017, eq. 1).
     """
-
-    recurrent = True
 
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__(vocabulary, width)

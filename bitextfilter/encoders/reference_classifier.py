@@ -37,8 +37,6 @@ from bitextfilter.text.ragged import PIECES
 class LastState(EncoderPart):
     """The state of an LSTM after the last token."""
 
-    recurrent = True
-
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__(vocabulary, width)
         self.cells = nn.LSTM(width, width, batch_first=True)
@@ -86,7 +84,7 @@ class ReferenceNetwork(Network):
         self.embedding = piece_vectors(vocabulary, settings.embedding)
         self.reader = READERS[settings.architecture](vocabulary, settings.embedding)
         self.output = nn.Linear(settings.embedding, 1)
-        self.sequences = (PIECES,) if self.reader.recurrent else ()
+        self.sequences = (PIECES,) if isinstance(self.reader, LastState) else ()
 
     def piece_tables(self) -> tuple[nn.Embedding, ...]:
         """See :meth:`Network.piece_tables`."""

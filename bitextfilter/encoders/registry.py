@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bitextfilter.encoders.base import Encoder, Network, SentenceEncoder
-from bitextfilter.encoders.combination import (
-    CombinationNetwork,
-    CombinationSettings,
-    parse,
-    part_type,
-    views_of,
-)
+from bitextfilter.encoders.average_encoder import AVERAGING, AverageEncoder, Averages
+from bitextfilter.encoders.expressions import combination, is_average, views_of
 from bitextfilter.encoders.foreign import load_foreign
 from bitextfilter.encoders.joined import JoinedEncoder
+from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import SECOND, read_config
-from bitextfilter.models.registry import Architecture, Registry
+from bitextfilter.models.registry import Architecture, NetworkType, Processor, Registry, needing
 from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.ragged import PIECES
+
+if TYPE_CHECKING:
+    from bitextfilter.encoders.base import Network
 
 PIVOT = "pivot"
 """The encoders of ``autoencoder`` with a decoder of a third language (``training/pivot.py``)."""
 
 
-class _Encoders(Registry[Network, TextProcessor]):
-    """Named architectures; any other name is an expression of parts (``combination.py``)."""
+class _Encoders(Registry[NetworkType, Processor]):
+    """Named architectures; any other name is an expression of parts (``expressions.py``)."""
 
     def find(self, name: str) -> Architecture:
         """See :meth:`Registry.find`."""
         if name in self._architectures:
             return super().find(name)
-        parse(name)
-        return Architecture(CombinationSettings, partial(CombinationNetwork, name))
+        return combination(name)
 
 
-ENCODERS = _Encoders(
+ENCODERS: _Encoders[Network, TextProcessor] = _Encoders(
     "encoder",
     {
         "autoencoder": "bitextfilter.encoders.recurrent_encoders:AUTOENCODER",
         PIVOT: "bitextfilter.encoders.recurrent_encoders:AUTOENCODER",
-        "averaging": "bitextfilter.encoders.combination:AVERAGING",
+        AVERAGING: "bitextfilter.encoders.expressions:AVERAGING",
     },
     TextProcessor.load,
 )
@@ -48,7 +46,7 @@ ENCODERS = _Encoders(
 
 def views(name: str) -> tuple[str, ...]:
     """Return the views of the text that an architecture reads. SettingsError for unknown names."""
-    return Network.views if name in ENCODERS else views_of(name)
+    return (PIECES,) if name in ENCODERS else views_of(name)
 
 
 def sees_order(name: str) -> bool:
@@ -56,9 +54,7 @@ def sees_order(name: str) -> bool:
 
     Raises SettingsError for unknown names.
     """
-    if name in ENCODERS:
-        return name != "averaging"
-    return any(part_type(part).recurrent for added in parse(name) for part in added)
+    return name != AVERAGING and (name in ENCODERS or not is_average(name))
 
 
 def _of_pair(
@@ -88,15 +84,24 @@ def load_encoder(
 ) -> SentenceEncoder:
     """Load the encoder of a model folder, or both of them, joined, or one of another library.
 
-    *languages*: of the source and the target; a model of more than two needs them. Errors as
-    :meth:`Registry.load`; SettingsError for languages that are not the model's, ModelError, too,
-    where two encoders do not fit together.
+    Averages of token vectors need no torch; with *device* ``auto``, too, they are computed by the
+    processor. *languages*: of the source and the target; a model of more than two needs them.
+    Errors as :meth:`Registry.load`; SettingsError for languages that are not the model's,
+    ModelError, too, where two encoders do not fit together.
     """
 
-    def load(path: Path) -> Encoder:
-        model = ENCODERS.load(path)
+    def load(path: Path) -> SentenceEncoder:
+        model = ENCODERS.describe(path)
         processor = _of_pair(folder, model.processor, languages)
-        return Encoder(processor, model.network, device, threads)
+        name, sizes = model.architecture, model.processor.sizes()
+        if not sees_order(name) and not device.startswith("cuda"):
+            with needing(path, name):
+                return AverageEncoder(
+                    processor, Averages(path, name, model.settings, sizes), threads
+                )
+        from bitextfilter.encoders.base import Encoder
+
+        return Encoder(processor, ENCODERS.load_network(path, model).network, device, threads)
 
     foreign = load_foreign(folder, device, threads, languages)
     if foreign is not None:

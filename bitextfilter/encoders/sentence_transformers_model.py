@@ -14,7 +14,7 @@ import numpy as np
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import DeviceError, ModelError
 from bitextfilter.io.digests import folder_files
-from bitextfilter.models.device import resolve_device, torch_threads
+from bitextfilter.models.device import arithmetic, resolve_device, torch_threads
 from bitextfilter.models.foreign import ForeignFiles
 from bitextfilter.text.processor import TextProcessor
 
@@ -59,6 +59,10 @@ class SentenceTransformersEncoder:
                 list(sentences), batch_size=_BLOCK, show_progress_bar=False, convert_to_numpy=True
             )
         return np.asarray(found, dtype=np.float32)
+
+    def arithmetic(self) -> list[str]:
+        """See :meth:`SentenceEncoder.arithmetic`."""
+        return arithmetic(self.device)
 
 
 def _dim(model: Any) -> int:

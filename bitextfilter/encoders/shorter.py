@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.encoders.base import SentenceEncoder
+from bitextfilter.encoders.protocol import SentenceEncoder
+from bitextfilter.models.device import CPU, arithmetic
 
 _BLOCK_ROWS = 256
 """Vectors turned at a time, so that a row does not depend on how many there are."""
@@ -41,7 +42,7 @@ class ShorterEncoder:
         self._encoder = encoder
         self._directions = torch.from_numpy(np.ascontiguousarray(directions))
         self.processor, self.languages = encoder.processor, encoder.languages
-        self.device, self.dim = encoder.device, directions.shape[1]
+        self.dim = directions.shape[1]
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """See :meth:`Encoder.encode`."""
@@ -56,3 +57,7 @@ class ShorterEncoder:
             block[: len(rows)] = torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32))
             out[first : first + len(rows)] = (block @ self._directions)[: len(rows)].numpy()
         return out
+
+    def arithmetic(self) -> list[str]:
+        """See :meth:`SentenceEncoder.arithmetic`."""
+        return [*self._encoder.arithmetic(), *arithmetic(CPU)]

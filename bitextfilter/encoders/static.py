@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import embedding_bag
+from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
+from bitextfilter.encoders.averages import VectorTable
 from bitextfilter.encoders.joined import row_lengths
 from bitextfilter.errors import ModelError
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.models.checkpoint import load_tensors
-from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.foreign import ForeignFiles
+from bitextfilter.models.tensor_file import StoredTensor, open_tensors
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.tokenizer_file import TokenizerFile
@@ -31,17 +30,15 @@ class StaticEncoder:
     sentence without a token is a zero vector.
     """
 
-    device = torch.device("cpu")
-
     def __init__(self, files: ForeignFiles, processor: TextProcessor, threads: int = 1) -> None:
-        """Read tokeniser and vectors. Errors as those of ``TokenizerFile`` and ``load_tensors``."""
+        """Read tokeniser and vectors. Errors as those of ``TokenizerFile`` and ``open_tensors``."""
         self.processor, self.languages, self.threads = processor, processor.languages, threads
         self._files, self._tokenizer = files, TokenizerFile(files.tokenizer)
         self._table = _table(files)
-        self.dim = self._table.shape[1]
-        if self._tokenizer.size > len(self._table):
+        self.dim = self._table.width
+        if self._tokenizer.size > self._table.size:
             raise ModelError(
-                f"{files.tensors}: {len(self._table)} vectors, and the tokeniser has"
+                f"{files.tensors}: {self._table.size} vectors, and the tokeniser has"
                 f" {self._tokenizer.size} ids"
             )
 
@@ -61,43 +58,58 @@ class StaticEncoder:
                 some = ids.take(np.arange(start, min(start + _BLOCK, len(ids))))
                 out[first + start : first + start + len(some)] = self._means(some)
 
-        with one_torch_thread():
-            map_blocks(run, range(0, len(sentences), max(size, 1)), self.threads)
+        map_blocks(run, range(0, len(sentences), max(size, 1)), self.threads)
         return out
+
+    def arithmetic(self) -> list[str]:
+        """See :meth:`SentenceEncoder.arithmetic`: sums are the same everywhere."""
+        return ["averages", platform.machine()]
 
     def _means(self, ids: Ragged) -> Vectors:
         """Return the means of the vectors of sentences' ids, ``(n, dim)``."""
         if self._files.without_unknown and self._tokenizer.unknown is not None:
             ids = ids.only(ids.flat != self._tokenizer.unknown)
-        with torch.inference_mode():
-            flat, starts = torch.from_numpy(ids.flat.astype(np.int64)), torch.from_numpy(ids.starts)
-            means = embedding_bag(flat, self._table, starts, mode="mean")
-        vectors: Vectors = means.numpy()
+        vectors = self._table.sums(ids)
+        vectors /= np.maximum(ids.lengths, 1).astype(np.float32)[:, None]
         if self._files.unit:
             norms = row_lengths(vectors)
             vectors = np.asarray(vectors / np.where(norms > 0, norms, 1)[:, None], np.float32)
         return vectors
 
 
-def _table(files: ForeignFiles) -> Tensor:
-    """Return the vector of each id, float32 ``(v, dim)``. Raises ModelError for other tensors."""
-    tensors = load_tensors(files.tensors)
+def _table(files: ForeignFiles) -> VectorTable:
+    """Return the vector of each id, ``(v, dim)``. Raises ModelError for other tensors."""
+    tensors = open_tensors(files.tensors)
     found = tensors.get("embedding.weight", tensors.get("embeddings"))
-    if found is None or found.ndim != 2 or not found.numel():
+    if found is None or len(found.shape) != 2 or not found.size:
         raise ModelError(f"{files.tensors}: no table of vectors of tokens")
-    table, ids, weights = found.float(), tensors.get("mapping"), tensors.get("weights")
+    ids, weights = tensors.get("mapping"), tensors.get("weights")
+    if ids is None and weights is None:
+        table = found
+    else:
+        numbers = _weighted(found.array().astype(np.float32), ids, weights, files)
+        table = StoredTensor(numbers)
+    if not table.is_finite():
+        raise ModelError(f"{files.tensors}: its vectors are not finite numbers")
+    return VectorTable(table)
+
+
+def _weighted(
+    table: Vectors, ids: StoredTensor | None, weights: StoredTensor | None, files: ForeignFiles
+) -> Vectors:
+    """Return the vectors of ids, times their weights. Raises ModelError where these do not fit."""
     if ids is not None:
-        if ids.ndim != 1 or ids.is_floating_point() or not _within(ids, len(table)):
+        places: NDArray[np.integer] = ids.array()
+        if places.ndim != 1 or places.dtype.kind not in "iu" or not _within(places, len(table)):
             raise ModelError(f"{files.tensors}: its mapping does not fit its vectors")
-        table = table[ids.long()]
+        table = table[places]
     if weights is not None:
         if weights.shape != table.shape[:1]:
             raise ModelError(f"{files.tensors}: its weights do not fit its vectors")
-        table = table * weights.float()[:, None]
-    if not torch.isfinite(table).all():
-        raise ModelError(f"{files.tensors}: its vectors are not finite numbers")
-    return table.contiguous()
+        with np.errstate(over="ignore", invalid="ignore"):
+            table = table * weights.array().astype(np.float32)[:, None]
+    return table
 
 
-def _within(ids: Tensor, count: int) -> bool:
-    return bool(ids.numel()) and int(ids.min()) >= 0 and int(ids.max()) < count
+def _within(ids: NDArray[np.integer], count: int) -> bool:
+    return bool(ids.size) and int(ids.min()) >= 0 and int(ids.max()) < count

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import islice
+from string import ascii_letters
 from typing import Any, ClassVar
 
 import numpy as np
@@ -135,6 +138,7 @@ _INTEGER = dict.fromkeys("diu", "d")
 _TAG = regex.compile(
     r"(?<!(?:^|[^\p{L}\p{N}>])L)<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>]*?)?(?P<empty>/?)>"
 )
+_IN_ANGLES = re.compile("<[^<>]*>")
 _HTML = frozenset(
     """
     a abbr b big blockquote body br button center code dd del div dl dt em font form h1 h2 h3 h4 h5
@@ -157,10 +161,15 @@ class _Copied(AgreementRule):
         """Return the items of *text*, in a form that is the same for both sides."""
 
     def marked(self, side: BatchSide) -> Mask:
+        if max(map(len, self.marks)) == 1:
+            return np.asarray(side.counted("".join(self.marks)) > 0)
         return side.containing_any(self.marks)
 
     def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
-        one, other = Counter(self.read(source)), Counter(self.read(target))
+        read = [*self.read(source)], [*self.read(target)]
+        if read[0] == read[1]:
+            return (), ()
+        one, other = map(Counter, read)
         return list((one - other).elements()), list((other - one).elements())
 
 
@@ -217,12 +226,13 @@ class Placeholders(_Copied):
         """
         timed, seen = _TIME_FORMAT.search(text), set()
         for found in islice(_PLACEHOLDER.finditer(text), _MOST_ITEMS):
-            kind = None if timed else found["kind"]
-            plain = "".join((found["named"] or "").split()) or f"%{_INTEGER.get(kind or '', kind)}"
-            numbered = found["place"] or (found["named"] and plain != "{}")
-            if (kind or found["named"]) and not (numbered and found[0] in seen):
+            whole, named, place, kind = found.group(0, "named", "place", "kind")
+            kind = None if timed else kind
+            plain = "".join(named.split()) if named else f"%{_INTEGER.get(str(kind), kind)}"
+            numbered = place or (named and plain != "{}")
+            if (kind or named) and not (numbered and whole in seen):
                 yield plain
-            seen.add(found[0])
+            seen.add(whole)
 
 
 @dataclass(frozen=True)
@@ -237,6 +247,19 @@ class Tags(_Copied):
     unit = "tags without a partner on the other side, 0 and up"
     origin = "ours"
     marks = ("<",)
+
+    def marked(self, side: BatchSide) -> Mask:
+        return side.meeting("<", "/" + ascii_letters)
+
+    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
+        """Compare the tags; those that are equal with their attributes need no reading.
+
+        ``L<x>`` may be no tag, by what stands before it.
+        """
+        plain = "L<" not in source and "L<" not in target
+        if plain and _IN_ANGLES.findall(source) == _IN_ANGLES.findall(target):
+            return (), ()
+        return super().unmatched(source, target, languages)
 
     def read(self, text: str) -> Iterable[str]:
         tags = [
@@ -268,10 +291,11 @@ class TerminalPunctuation(Bounded):
     minimum: float | None = -3
 
     def values(self, pairs: Pairs) -> Floats:
-        marks = characters.in_groups(_TERMINALS)
-        source, target = (side.count(marks[side.codes] == 0) for side in pairs.sides)
+        source, target = (side.counted(_TERMINALS) for side in pairs.sides)
         penalty = np.abs(source - target) + np.maximum(source - 1, 0) + np.maximum(target - 1, 0)
-        return np.array([-math.log(1 + value) for value in penalty.tolist()], dtype=np.float64)
+        known, places = np.unique(penalty, return_inverse=True)
+        logs = np.array([-math.log(1 + value) for value in known.tolist()], dtype=np.float64)
+        return np.asarray(logs[places])
 
 
 @dataclass(frozen=True)
@@ -314,6 +338,13 @@ class Numerals(Bounded):
 
     minimum: float | None = 0.5
 
+    def sure(self, pairs: Pairs) -> Mask | None:
+        """Select pairs without a digit other than 0."""
+        if not self.inside(np.ones(1))[0]:
+            return None
+        counts = [side.counted(_above_0()) == 0 for side in pairs.sides]
+        return np.asarray(np.all(counts, axis=0))
+
     def values(self, pairs: Pairs) -> Floats:
         sides = [_digits_above_0(side) for side in pairs.sides]
         ratios = np.ones(len(pairs))
@@ -321,6 +352,11 @@ class Numerals(Bounded):
             if one != other:
                 ratios[place] = SequenceMatcher(None, one, other).ratio() if one and other else 0
         return ratios
+
+
+@functools.cache
+def _above_0() -> Mask:
+    return characters.digits() > 0
 
 
 def _digits_above_0(side: BatchSide) -> Iterator[bytes]:

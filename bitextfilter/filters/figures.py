@@ -29,7 +29,12 @@ _COVID = regex.compile(r"covid\p{L}*-19", regex.IGNORECASE)
 class _FiguresRule(AgreementRule):
     def marked(self, side: BatchSide) -> Mask:
         """Select sentences with digits."""
-        return side.holding(np.flatnonzero(characters.digits()[side.codes] >= 0))
+        return np.asarray(side.counted(_digits()) > 0)
+
+
+@functools.cache
+def _digits() -> Mask:
+    return characters.digits() >= 0
 
 
 @dataclass(frozen=True)

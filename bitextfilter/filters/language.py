@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress, filterfalse
 
 import numpy as np
 
-from bitextfilter.arrays import Floats, Integers
+from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
+from bitextfilter.filters.facts import letters_in
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
 from bitextfilter.text import characters
@@ -36,8 +38,9 @@ class AlphabetRatio(SideBounded):
     exclude_whitespace: bool = False
 
     def side_values(self, side: BatchSide) -> Floats:
-        spaces = side.count(side.spaces) if self.exclude_whitespace else 0
-        return _share(side.count(side.alphabetic), side.lengths - spaces, of_nothing=1)
+        spaces = side.counted(characters.is_space()) if self.exclude_whitespace else 0
+        letters = side.counted(characters.is_alphabetic())
+        return _share(letters, side.lengths - spaces, of_nothing=1)
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,11 @@ class Script(Bounded):
                 scripts = [*characters.scripts_of(side.language), "Common", "Inherited"]
             else:
                 continue
-            own = side.alphabetic & side.script_in(*scripts)
-            shares[:, place] = _share(side.count(own), side.count(side.alphabetic), of_nothing=1)
+            own, letters = (
+                side.counted(letters_in(*scripts)),
+                side.counted(characters.is_alphabetic()),
+            )
+            shares[:, place] = _share(own, letters, of_nothing=1)
         return shares
 
 
@@ -122,9 +128,13 @@ class OnlySymbols(SideBounded):
     maximum: float | None = 0.75
 
     def side_values(self, side: BatchSide) -> Floats:
-        whole = side.lengths - side.count(side.spaces)
-        written = side.alphabetic | side.category_in("L", "M", "N")
-        return _share(whole - side.count(written), whole, of_nothing=0)
+        whole = side.lengths - side.counted(characters.is_space())
+        return _share(whole - side.counted(_written()), whole, of_nothing=0)
+
+
+@functools.cache
+def _written() -> Mask:
+    return characters.is_alphabetic() | characters.in_category("L", "M", "N")
 
 
 @dataclass(frozen=True)
@@ -141,8 +151,8 @@ class OnlyNumbers(SideBounded):
     maximum: float | None = 0.7
 
     def side_values(self, side: BatchSide) -> Floats:
-        digits = side.count(side.category_in("Nd"))
-        return _share(digits, digits + side.count(side.alphabetic), of_nothing=0)
+        digits = side.counted(characters.in_category("Nd"))
+        return _share(digits, digits + side.counted(characters.is_alphabetic()), of_nothing=0)
 
 
 @dataclass(frozen=True)
@@ -225,7 +235,8 @@ class Language(Bounded):
         values = np.ones((len(pairs), len(pairs.sides)))
         names = self._names(pairs.languages)
         for place, (side, name) in enumerate(zip(pairs.sides, names, strict=False)):
-            enough = np.flatnonzero(side.count(side.category_in("L")) >= self.letters)
+            letters = side.counted(characters.in_category("L"))
+            enough = np.flatnonzero(letters >= self.letters)
             texts = [side.sentences[index] for index in enough.tolist()]
             values[enough, place] = self._probabilities(texts, name)
         return values

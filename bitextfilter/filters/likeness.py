@@ -17,15 +17,18 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from rapidfuzz.process import cpdist
 
 from bitextfilter.arrays import Floats, Mask, Scores
+from bitextfilter.filters import facts
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, PairFault
 from bitextfilter.settings import setting
+from bitextfilter.text import characters
 
 if TYPE_CHECKING:
-    from bitextfilter.encoders.base import SentenceEncoder
+    from bitextfilter.encoders.protocol import SentenceEncoder
 
 
 _Tokens = list[str]
+_ROUNDING = 1e-9
 _LONGEST = 10_000
 """Characters of a side that are compared: the time grows with their square."""
 
@@ -45,17 +48,21 @@ class Identical(PairFault):
     words: int = 1
 
     def suspects(self, pairs: Pairs) -> Mask:
-        """Select pairs with equal numbers of letters and digits."""
-        counts = [side.count(side.category_in("L", "N")) for side in pairs.sides]
-        suspects: Mask = counts[0] == counts[1]
+        """Select pairs with equal numbers of letters and numbers, digits, and some letters."""
+        suspects = np.ones(len(pairs), dtype=bool)
+        known = characters.in_category("L", "N"), characters.in_category("Nd"), "aA", "eE"
+        for sort in known:
+            source, target = (side.counted(sort) for side in pairs.sides)
+            suspects &= source == target
         for side in pairs.sides:
             suspects &= side.word_counts >= self.words
         return suspects
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        if source == target:
+            return ""
         one, other = (_APART.sub("", text).lower() for text in (source, target))
-        same = one == other if one or other else source == target
-        return "" if same else None
+        return "" if one == other and one else None
 
 
 _APART = regex.compile(r"[^\p{L}\p{N}]+")
@@ -77,6 +84,21 @@ class Similarity(Bounded):
     maximum: float | None = 0.9
     count: str = setting("characters", choices=("characters", "words"))
     lowercase: bool = False
+
+    def sure(self, pairs: Pairs) -> Mask | None:
+        """Select pairs that lack too many of each other's characters."""
+        if self.minimum is not None or self.lowercase or self.count != "characters":
+            return None
+        lengths = np.stack([side.lengths for side in pairs.sides])
+        longest = np.maximum(lengths.max(axis=0), 1)
+        _, most = self.bounds
+        most -= _ROUNDING
+        unsure = 1 - np.ptp(lengths, axis=0) / longest > most
+        asked = unsure & (longest <= _LONGEST)
+        bounds = facts.distance_bounds(pairs.source.utf8, pairs.target.utf8, asked)
+        if bounds is None:
+            return None
+        return np.asarray(~unsure | (1 - bounds / longest <= most))
 
     def values(self, pairs: Pairs) -> Floats:
         sources, targets = ([text[:_LONGEST] for text in side.sentences] for side in pairs.sides)

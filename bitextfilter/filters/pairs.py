@@ -10,30 +10,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
+from bitextfilter.filters.facts import SPREAD, FactReader, Facts, Sort, holds, sketched
+from bitextfilter.io.fields import Utf8, Utf8Texts, utf8_of
 from bitextfilter.text import characters
 
 SIDES = ("source", "target")
 
-SPREAD = np.uint32(0x9E3779B1)
-"""An odd number with its bits well spread (2**32 over the golden ratio)."""
 _UTF32 = f"utf-32-{sys.byteorder[0]}e"
 
 
 class BatchSide:
     """One side of a batch: n sentences.
 
-    Arrays over characters have ``total`` items: a ``\\n`` follows each sentence.
+    Arrays over characters have ``total`` items: a ``\\n`` follows each sentence. Facts of a sort
+    of characters, of shape ``(n,)``, come from *reader*, if there is one and it knows the sort.
     """
+
+    reader: FactReader | None = None
 
     def __init__(self, sentences: Sequence[str], language: str | None = None) -> None:
         """Take *sentences* without line ends, and their *language* if it is known."""
         self.sentences = sentences
         self.language = language
-        self._masks: dict[tuple[str, ...], Mask] = {}
+        self._masks: dict[str | int, tuple[Sort, Mask]] = {}
 
     def __len__(self) -> int:
         """Return n."""
         return len(self.sentences)
+
+    def at(self, places: Integers) -> BatchSide:
+        """Return the sentences at these places, ascending, shape ``(m,)``."""
+        side = BatchSide(_chosen(self.sentences, places), self.language)
+        side.reader = self.reader
+        return side
 
     @functools.cached_property
     def text(self) -> str:
@@ -46,8 +55,19 @@ class BatchSide:
         return np.frombuffer(self.text.encode(_UTF32, "surrogatepass"), dtype=np.uint32)
 
     @functools.cached_property
+    def utf8(self) -> Utf8:
+        """The sentences as bytes."""
+        return utf8_of(self.sentences)
+
+    @functools.cached_property
+    def _facts(self) -> Facts | None:
+        return self.reader.read(self.utf8) if self.reader else None
+
+    @functools.cached_property
     def lengths(self) -> Integers:
         """Characters of each sentence, shape ``(n,)``."""
+        if self._facts is not None:
+            return self._facts.lengths
         return np.fromiter(map(len, self.sentences), dtype=np.int64, count=len(self))
 
     @functools.cached_property
@@ -64,6 +84,62 @@ class BatchSide:
         """Count the true characters of each sentence: ``(total,)`` to ``(n,)``."""
         places = np.flatnonzero(mask)
         return np.searchsorted(places, self.ends) - np.searchsorted(places, self.starts)
+
+    def counted(self, sort: Sort) -> Integers:
+        """Count the characters of a sort in each sentence, shape ``(n,)``."""
+        found = self._facts.counts(sort) if self._facts else None
+        return self.count(self.mask_of(sort)) if found is None else found
+
+    def words_holding(self, sort: Sort) -> Integers:
+        """Count the words that have a character of a sort, shape ``(n,)``."""
+        found = self._facts.words(sort) if self._facts else None
+        return self.words_with(self.mask_of(sort)) if found is None else found
+
+    def lone_words(self, sort: Sort) -> Integers:
+        """Count the words that are a single character, of a sort, shape ``(n,)``."""
+        found = self._facts.lone_words(sort) if self._facts else None
+        if found is not None:
+            return found
+        single = self.word_lengths == 1
+        sentences = self.word_sentence[single][self.mask_of(sort)[self.word_starts[single]]]
+        return np.bincount(sentences, minlength=len(self))
+
+    def meeting(self, first: Sort, second: Sort) -> Mask:
+        """Return the sentences where a character of the one sort is just before one of the other.
+
+        A ``\\n`` follows the last character of a sentence.
+        """
+        found = self._facts.meetings(first, second) if self._facts else None
+        if found is not None:
+            return found
+        places = np.flatnonzero(self.mask_of(first)[: len(self.codes) - 1])
+        met = places[holds(second, self.codes[places + 1])]
+        ends = np.searchsorted(self.ends, met)
+        found = np.zeros(len(self), dtype=bool)
+        found[ends[self.ends[ends] > met]] = True
+        return found
+
+    def words_like(self, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArray[np.uint32]]:
+        """Return the sentences and the sketches of runs of letters with one of these sketches.
+
+        Shape ``(hits,)`` each.
+        """
+        found = sketched(self.utf8, sketches) if self.reader else None
+        if found is not None:
+            return found
+        first, last = self.letter_runs
+        here = self.sketches(first, last)
+        known = np.isin(here, sketches)
+        return np.searchsorted(self.ends, first[known]), here[known]
+
+    @property
+    def longest_words(self) -> Integers:
+        """Characters of the longest word, shape ``(n,)``, but those of scripts without spaces."""
+        if self._facts is not None:
+            return self._facts.longest
+        words, longest = self.spaced, np.zeros(len(self), dtype=np.int64)
+        np.maximum.at(longest, words.word_sentence, words.word_lengths)
+        return longest
 
     def histogram(self, kinds: NDArray[np.int8], count: int) -> Integers:
         """Count the characters of each kind: ``(n, count)``.
@@ -84,22 +160,35 @@ class BatchSide:
         return found
 
     def containing_any(self, literals: Iterable[str]) -> Mask:
-        """Return the sentences that contain one of the *literals* (no line ends), ``(n,)``."""
-        places = []
+        """Return the sentences that contain one of the *literals* (no white space), ``(n,)``."""
+        data, starts, ends = self.utf8
+        found = np.zeros(len(self), dtype=bool)
+        if not len(self):
+            return found
+        after = [*starts[1:].tolist(), len(data), *starts[:1].tolist()]
         for literal in literals:
-            place = self.text.find(literal)
+            sought = literal.encode("utf-8", "surrogatepass")
+            place = data.find(sought)
             while place >= 0:
-                places.append(place)
-                place = self.text.find(literal, self.text.find("\n", place))
-        return self.holding(np.array(places, dtype=np.int64))
+                index = int(np.searchsorted(starts, place, side="right")) - 1
+                found[index] |= index >= 0 and place + len(sought) <= ends[index]
+                place = data.find(sought, after[index])
+        return found
 
     def category_in(self, *categories: str) -> Mask:
         """Return the characters of these general categories or their prefixes, ``(total,)``."""
-        return self._lookup(categories, lambda: characters.in_category(*categories))
+        return self.mask_of(characters.in_category(*categories))
 
     def script_in(self, *scripts: str) -> Mask:
         """Return the characters of these Unicode scripts, ``(total,)``."""
-        return self._lookup(("script", *scripts), lambda: characters.in_script(*scripts))
+        return self.mask_of(characters.in_script(*scripts))
+
+    def mask_of(self, sort: Sort) -> Mask:
+        """Return the characters of a sort, ``(total,)``."""
+        key = sort if isinstance(sort, str) else id(sort)
+        if key not in self._masks:
+            self._masks[key] = sort, holds(sort, self.codes)
+        return self._masks[key][1]
 
     @functools.cached_property
     def letter_runs(self) -> tuple[Integers, Integers]:
@@ -109,12 +198,12 @@ class BatchSide:
     @functools.cached_property
     def spaces(self) -> Mask:
         """White-space characters, the ``\\n`` after each sentence included, ``(total,)``."""
-        return characters.is_space()[self.codes]
+        return self.mask_of(characters.is_space())
 
     @functools.cached_property
     def alphabetic(self) -> Mask:
         """Alphabetic characters, ``(total,)``."""
-        return characters.is_alphabetic()[self.codes]
+        return self.mask_of(characters.is_alphabetic())
 
     @functools.cached_property
     def _bounds(self) -> tuple[Integers, Integers]:
@@ -139,6 +228,8 @@ class BatchSide:
     @functools.cached_property
     def word_counts(self) -> Integers:
         """Words of each sentence, shape ``(n,)``."""
+        if self._facts is not None:
+            return self._facts.word_counts
         firsts = np.searchsorted(self.word_starts, self.starts)
         return np.diff(firsts, append=len(self.word_starts))
 
@@ -147,12 +238,17 @@ class BatchSide:
         """Index of the sentence of each word, shape ``(words,)``."""
         return np.repeat(np.arange(len(self)), self.word_counts)
 
-    @functools.cached_property
+    @property
     def spaced(self) -> BatchSide:
         """The text with spaces for characters of scripts written without spaces."""
+        return self if self._apart is None else self._apart
+
+    @functools.cached_property
+    def _apart(self) -> BatchSide | None:
+        """``spaced``, if it is another text; a side that holds itself would live on."""
         unspaced = self.script_in(*characters.UNSPACED)
         if not unspaced.any():
-            return self
+            return None
         side = BatchSide(self.sentences, self.language)
         side.codes = np.where(unspaced, np.uint32(0x20), self.codes)
         return side
@@ -164,13 +260,24 @@ class BatchSide:
         Where there are such characters, words without a letter or digit are not counted: they are
         the punctuation between them.
         """
-        words, spaced = self.word_counts.astype(np.float64), self.spaced
-        if spaced is self:
+        words = self.word_counts.astype(np.float64)
+        if not self._unspaced.any():
             return words
-        scripts = characters.UNSPACED.items()
-        unspaced = sum(self.count(self.script_in(name)) / size for name, size in scripts)
-        others = spaced.words_with(spaced.category_in("L", "N")) + unspaced
-        return np.where(unspaced > 0, others, words)
+        unspaced = np.zeros(len(self))
+        for name, size in characters.UNSPACED.items():
+            unspaced += self.counted(characters.in_script(name)) / size
+        letters = characters.in_category("L", "N")
+        others = self._facts.spaced_words(letters) if self._facts else None
+        if others is None:
+            others = self.spaced.words_holding(letters)
+        return np.where(unspaced > 0, others + unspaced, words)
+
+    @property
+    def _unspaced(self) -> Integers:
+        """Characters of scripts written without spaces, shape ``(n,)``."""
+        if self._facts is not None:
+            return self._facts.unspaced
+        return self.count(self.script_in(*characters.UNSPACED))
 
     def words_with(self, mask: Mask) -> Integers:
         """Return the words of each sentence that have a character in a mask, shape ``(n,)``."""
@@ -189,11 +296,6 @@ class BatchSide:
             sketches = sketches * SPREAD + lower[self.codes[place]]
         return sketches
 
-    def _lookup(self, key: tuple[str, ...], table: Callable[[], Mask]) -> Mask:
-        if key not in self._masks:
-            self._masks[key] = table()[self.codes]
-        return self._masks[key]
-
 
 def _runs(mask: Mask) -> tuple[Integers, Integers]:
     """Return the starts and ends of runs of True; the last item is False."""
@@ -202,6 +304,12 @@ def _runs(mask: Mask) -> tuple[Integers, Integers]:
     inside[1:] = mask
     changes = np.flatnonzero(inside[1:] != inside[:-1])
     return changes[::2], changes[1::2]
+
+
+def _chosen(sentences: Sequence[str], places: Integers) -> Sequence[str]:
+    if isinstance(sentences, Utf8Texts):
+        return sentences.at(places)
+    return [sentences[place] for place in places.tolist()]
 
 
 class Pairs:
@@ -249,10 +357,16 @@ class Pairs:
 
     def at(self, places: Integers) -> Pairs:
         """Return the pairs at these places, shape ``(m,)``."""
-        chosen = places.tolist()
-        texts = [[side.sentences[i] for i in chosen] for side in self.sides]
+        texts = [_chosen(side.sentences, places) for side in self.sides]
         column = self._column and (lambda name: self.column(name)[places])
-        return Pairs(texts[0], texts[1] if len(texts) > 1 else None, self.languages, column)
+        pairs = Pairs(texts[0], texts[1] if len(texts) > 1 else None, self.languages, column)
+        return pairs.read_by(self.source.reader)
+
+    def read_by(self, reader: FactReader | None) -> Pairs:
+        """Let a reader read the facts of the sides; return the pairs themselves."""
+        for side in self.sides:
+            side.reader = reader
+        return self
 
     def column(self, name: str) -> Floats:
         """Return the numbers of the column *name*, shape ``(n,)``; NaN: no number."""

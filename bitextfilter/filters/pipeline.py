@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -13,9 +15,11 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Indices, Mask
 from bitextfilter.errors import SettingsError, printable
+from bitextfilter.filters.facts import FactReader, is_compiled
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import LanguagePair, Rule, SlowRuleError, sides_of
-from bitextfilter.io.rows import REMEDY, BadRow, RawLines, Row, RowParser, number_of, reject_line
+from bitextfilter.io.fields import LineFields
+from bitextfilter.io.rows import BadRow, RawLines, RowParser, reject_line
 
 PASSED = "keep"
 """Verdict on a pair that passes every rule."""
@@ -23,6 +27,8 @@ PASSED = "keep"
 _DIGITS = 6
 """Significant digits of a value that is written."""
 _SEPARATOR = "; "
+_SAMPLE = 256
+"""Pairs of the first batch that are checked before it, to learn which facts the rules ask for."""
 _CLEANED = str.maketrans("\t\n\r", "   ")
 
 
@@ -90,9 +96,19 @@ class Pipeline:
         self._stages = [list(group) for _, group in groupby(self.rules, lambda rule: rule.cost)]
         if not fast:
             self._stages = [self.rules] if self.rules else []
+        self._reader = FactReader()
+        self._has_read = False
 
-    def check(self, pairs: Pairs) -> _Checked:
-        """Apply the rules to *pairs*."""
+    def check(self, pairs: Pairs, valued: bool = True) -> _Checked:
+        """Apply the rules to *pairs*; not *valued*, in less time and without values."""
+        pairs.read_by(self._reader)
+        if not self._has_read and len(pairs) > _SAMPLE and is_compiled():
+            self._has_read = True
+            with suppress(SlowRuleError):  # it comes again
+                self.check(pairs.at(np.arange(_SAMPLE)), valued)
+        return self._checked(pairs, valued)
+
+    def _checked(self, pairs: Pairs, valued: bool) -> _Checked:
         count = len(pairs)
         fails = np.zeros((len(self.rules), count), dtype=bool)
         reasons: list[tuple[Indices, Callable[[int], str]]] = []
@@ -102,7 +118,7 @@ class Pipeline:
             group = pairs if len(rest) == count else pairs.at(rest)
             for rule in stage:
                 try:
-                    keep, reason, numbers = rule.check(group)
+                    keep, reason, numbers = (rule.check if valued else rule.decide)(group)
                 except SlowRuleError as slow:
                     slow.index = int(rest[slow.index])
                     raise
@@ -198,67 +214,76 @@ class LineFilter:
     keep_rejects: bool = False
     """Return the lines dropped or rejected, too."""
 
-    def __call__(self, lines: RawLines) -> FilteredLines:
+    def __call__(self, window: RawLines) -> FilteredLines:
         """Filter a window."""
-        rows = list(map(self._whole, lines.rows(self.parser)))
-        good = [row for row in rows if isinstance(row, Row)]
-        bad = next((row for row in rows if isinstance(row, BadRow)), None)
+        lines = LineFields(window, self.parser)
+        if self.width is not None:
+            for index in np.flatnonzero(lines.columns != self.width).tolist():
+                lines.refuse(index, _fault_of_width(int(lines.columns[index]), self.width))
+        bad = lines.first_bad()
         if bad is not None and not self.reject:
-            return FilteredLines(len(rows), 1, Tally(), b"", b"", bad)
+            return FilteredLines(len(lines), 1, Tally(), b"", b"", bad)
+        good = lines.good()
         try:
-            checked = self.pipeline.check(self._pairs(good))
+            checked = self.pipeline.check(self._pairs(lines, good), self.emit or self.measure)
         except SlowRuleError as slow:
-            bad = self.parser.refused(good[slow.index], slow.message, slow.remedy or "")
-            return FilteredLines(len(rows), 1, Tally(), b"", b"", bad, stopped=True)
-        output, rejects = self._written(rows, checked)
-        rejected = len(rows) - len(good)
+            index = int(good[slow.index])
+            bad = lines.refused(index, slow.message, slow.remedy or "")
+            return FilteredLines(len(lines), 1, Tally(), b"", b"", bad, stopped=True)
+        output, rejects = self._written(lines, good, checked)
         values = checked.values if self.measure else ()
-        found = len(rows), rejected, checked.tally, output, rejects, bad
+        found = len(lines), len(lines.bad), checked.tally, output, rejects, bad
         return FilteredLines(*found, values=values)
 
-    def _whole(self, row: Row | BadRow) -> Row | BadRow:
-        """Refuse a good row with another number of columns than ``width``."""
-        if self.width is None or isinstance(row, BadRow):
-            return row
-        columns = row.line.count(b"\t") + 1
-        if columns == self.width:
-            return row
-        reason = f"{columns} column{'s' * (columns > 1)}, but the header has {self.width}"
-        return self.parser.refused(row, reason, REMEDY)
-
-    def _pairs(self, rows: Sequence[Row]) -> Pairs:
+    def _pairs(self, lines: LineFields, good: Indices) -> Pairs:
         def column(name: str) -> Floats:
             """Read the numbers of a column, for the rules that need it."""
-            place = self.places[name]
-            fields = (row.line.split(b"\t") for row in rows)
-            numbers = (number_of(f[place]) if -len(f) <= place < len(f) else np.nan for f in fields)
-            return np.fromiter(numbers, dtype=np.float64, count=len(rows))
+            return lines.numbers(self.places[name], good)
 
-        sources = [row.texts[0] for row in rows]
-        targets = [row.texts[1] for row in rows] if sides_of(self.languages) > 1 else None
-        return Pairs(sources, targets, self.languages, column)
+        places = self.parser.places or (None,)
+        texts = [lines.texts(place, good) for place in places[: sides_of(self.languages)]]
+        return Pairs(texts[0], texts[1] if len(texts) > 1 else None, self.languages, column)
 
-    def _written(self, rows: Sequence[Row | BadRow], checked: _Checked) -> tuple[bytes, bytes]:
+    def _written(self, lines: LineFields, good: Indices, checked: _Checked) -> tuple[bytes, bytes]:
         """Return the output and the rejects."""
-        output: list[bytes] = []
-        rejects: list[bytes] = []
-        keep = iter(enumerate(checked.keep.tolist()))
-        everything = self.explain or self.emit
+        keep = np.zeros(len(lines), dtype=bool)
+        keep[good] = checked.keep
+        place = np.searchsorted(good, np.arange(len(lines)))  # among the good ones
+
+        @functools.cache
+        def verdict(index: int) -> str:
+            bad = lines.bad.get(index)
+            return checked.verdict(int(place[index])) if bad is None else bad.reason
+
+        rejected: list[int] = []
+        if self.keep_rejects:
+            rejected = sorted(lines.bad) if self.measure else np.flatnonzero(~keep).tolist()
+        first = lines.first
+        rejects = [reject_line(first + i, verdict(i), lines.line(i)) for i in rejected]
+        output = b""
+        if self.explain or self.emit:
+            output = self._everything(lines, place.tolist(), checked, verdict)
+        elif not self.measure:
+            output = lines.kept(keep)
+        return output, b"".join(rejects)
+
+    def _everything(
+        self,
+        lines: LineFields,
+        place: Sequence[int],
+        checked: _Checked,
+        verdict: Callable[[int], str],
+    ) -> bytes:
+        """Return all lines, with their values and verdicts; *place* is theirs among the good."""
         columns = self.pipeline.value_columns(checked) if self.emit else []
         cells, blank = list(zip(*columns, strict=True)), [""] * len(columns)
-        for row in rows:
-            index, kept = (0, False) if isinstance(row, BadRow) else next(keep)
-            bad = isinstance(row, BadRow)
-            rejected = self.keep_rejects and not kept and (bad or not self.measure)
-            verdict = ""
-            if self.explain or rejected:
-                verdict = row.reason if isinstance(row, BadRow) else checked.verdict(index)
-            if everything:
-                added = blank if bad or not self.emit else cells[index]
-                text = "\t".join([*added, *[printable(verdict)] * self.explain])
-                output += (row.line, b"\t", text.encode(), row.ending)
-            elif kept and not self.measure:
-                output += (row.line, row.ending)
-            if rejected:
-                rejects.append(reject_line(row.number, verdict, row.line))
-        return b"".join(output), b"".join(rejects)
+        output: list[bytes] = []
+        for index, at in enumerate(place):
+            added = blank if index in lines.bad or not self.emit else cells[at]
+            text = "\t".join([*added, *([printable(verdict(index))] if self.explain else [])])
+            output += (lines.line(index), b"\t", text.encode(), lines.ending(index))
+        return b"".join(output)
+
+
+def _fault_of_width(columns: int, width: int) -> str:
+    return f"{columns} column{'s' * (columns > 1)}, but the header has {width}"

@@ -119,6 +119,28 @@ class Rule(Settings, ABC):
     def check(self, pairs: Pairs) -> RuleResult:
         """Test the *pairs*."""
 
+    def sure(self, pairs: Pairs) -> Mask | None:
+        """Return pairs that pass for certain, ``(n,)``, found without a look at each; None: none.
+
+        The others may pass, too.
+        """
+        return None
+
+    def decide(self, pairs: Pairs) -> RuleResult:
+        """Test the *pairs* as ``check`` does, without their values: those that are not sure."""
+        sure = self.sure(pairs)
+        if sure is None:
+            return self.check(pairs)
+        places = np.flatnonzero(~sure)
+        try:
+            keep, reason, _ = self.check(pairs.at(places))
+        except SlowRuleError as slow:
+            slow.index = int(places[slow.index])
+            raise
+        sure[places] = keep
+        whole = lambda index: reason(int(np.searchsorted(places, index)))  # noqa: E731
+        return RuleResult(sure, whole, np.empty(0))
+
     def accepts(self, values: NDArray[Any]) -> Mask:
         """Return which pairs pass, ``(n,)``, by the values of ``check``."""
         return np.asarray((values != 0) if values.ndim == 1 else (values != 0).all(axis=1))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import SPREAD, BatchSide, Pairs
+from bitextfilter.filters import facts
+from bitextfilter.filters.facts import SPREAD
+from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Cost, LanguagePair, PairFault, SideBounded, SideFault
 from bitextfilter.settings import setting
+from bitextfilter.text import characters
 
 _LONGEST = 10_000
 """Characters of a side that are compared: the time grows with their square."""
@@ -25,9 +29,7 @@ _UNITS: dict[str, Callable[[BatchSide], NDArray[Any]]] = {
     "words": lambda side: side.word_counts,
     "tokens": lambda side: side.token_counts,
     "characters": lambda side: side.lengths,
-    "bytes": lambda side: np.array(
-        [len(text.encode(errors="surrogatepass")) for text in side.sentences], dtype=np.int64
-    ),
+    "bytes": lambda side: side.utf8.ends - side.utf8.starts,
 }
 
 
@@ -40,7 +42,7 @@ class Empty(SideFault):
     origin = "Bicleaner no_empty (there: no character at all)"
 
     def suspects(self, side: BatchSide) -> Mask:
-        return np.asarray(side.count(side.category_in("L", "M", "N", "P", "S")) == 0)
+        return np.asarray(side.counted(characters.in_category("L", "M", "N", "P", "S")) == 0)
 
     def fault(self, sentence: str) -> str:
         return ""
@@ -103,9 +105,7 @@ class LongWord(SideBounded):
     maximum: float | None = 40
 
     def side_values(self, side: BatchSide) -> Integers:
-        words, longest = side.spaced, np.zeros(len(side), dtype=np.int64)
-        np.maximum.at(longest, words.word_sentence, words.word_lengths)
-        return longest
+        return side.longest_words
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class AverageWordLength(SideBounded):
     maximum: float | None = 20
 
     def side_values(self, side: BatchSide) -> Floats:
-        letters = side.lengths - side.count(side.spaces)
+        letters = side.lengths - side.counted(characters.is_space())
         return np.asarray(letters / np.maximum(side.token_counts, 0.5))
 
 
@@ -138,7 +138,7 @@ class LetterWords(SideBounded):
     minimum: float | None = 1
 
     def side_values(self, side: BatchSide) -> Integers:
-        return side.words_with(side.category_in("L"))
+        return side.words_holding(characters.in_category("L"))
 
 
 @dataclass(frozen=True)
@@ -187,8 +187,15 @@ class GluedWords(PairFault):
 
     def suspects(self, pairs: Pairs) -> Mask:
         """Select pairs where a capital follows a small letter more than ``maximum`` times."""
-        source, target = (self._joints(side) > self.maximum for side in pairs.sides)
+        source, target = map(self._suspected, pairs.sides)
         return source | target
+
+    def _suspected(self, side: BatchSide) -> Mask:
+        capitals, small = characters.in_category("Lu"), characters.in_category("Ll")
+        some = side.meeting(small, capitals) | side.meeting(".!?", capitals)
+        places = np.flatnonzero(some)
+        some[places] = self._joints(side.at(places)) > self.maximum
+        return some
 
     @staticmethod
     def _joints(side: BatchSide) -> Integers:
@@ -201,10 +208,28 @@ class GluedWords(PairFault):
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
         source, target = source[:_LONGEST], target[:_LONGEST]
         for text, other in ((source, target), (target, source)):
-            glued = [word for word in _GLUED.findall(text) if word not in other]
+            joints = [joint.start() for joint in _JOINT.finditer(text)]
+            if len(joints) <= self.maximum:
+                continue
+            found = chain.from_iterable(map(_GLUED.findall, _words_at(joints, text)))
+            glued = [word for word in found if word not in other]
             if len(glued) > self.maximum:
                 return f"{len(glued)}>{self.maximum}:{glued[0]}"
         return None
+
+
+_JOINT = regex.compile(r"\p{Ll}[.!?]?\p{Lu}")
+"""Each glued word has one of its own."""
+
+
+def _words_at(places: Iterable[int], text: str) -> Iterator[str]:
+    """Yield the words between spaces at ascending *places*, each once."""
+    end = -1
+    for place in places:
+        if place > end:
+            start = text.rfind(" ", 0, place) + 1
+            end = text.find(" ", place) % (len(text) + 1)  # -1: the end
+            yield text[start:end]
 
 
 _GLUED = regex.compile(
@@ -224,6 +249,15 @@ class SpaceNoise(SideBounded):
     origin = "Bicleaner no_space_noise (there: any four signs but digits)"
 
     maximum: float | None = 3
+
+    def sure(self, pairs: Pairs) -> Mask | None:
+        """Select pairs with too few words of a single letter."""
+        if self.minimum is not None:
+            return None
+        _, most = self.bounds
+        cased = characters.in_category("Lu", "Ll")
+        counts = [side.lone_words(cased) <= most for side in pairs.sides]
+        return np.asarray(np.all(counts, axis=0))
 
     def side_values(self, side: BatchSide) -> Integers:
         cased = side.category_in("Lu", "Ll")
@@ -307,9 +341,19 @@ class Repetition(SideFault):
 
     def faulty(self, side: BatchSide) -> Mask:
         """Return the sentences that repeat a piece, shape ``(n,)``."""
-        written = _Written(side)
+        suspects = facts.repeats(side.utf8, self.repeats, self.shortest - 1, self.longest)
+        if suspects is None:
+            written = _Written(side)
+            return self._repeating(side, written, self._lags(written))
+        found, lags = suspects
+        places = np.flatnonzero(found)
+        some = side.at(places)
+        found[places] = self._repeating(some, _Written(some), lags.tolist())
+        return found
+
+    def _repeating(self, side: BatchSide, written: _Written, lags: Iterable[int]) -> Mask:
         found = np.zeros(len(side), dtype=bool)
-        for lag in self._lags(written):
+        for lag in lags:
             hits = written.runs.at(lag, self.repeats * lag)
             if found.any():
                 hits = hits[~found[written.sentences(hits)]]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import chain
 from pathlib import Path
+from string import ascii_letters
 
 import numpy as np
 import regex
@@ -70,19 +72,12 @@ _DAMAGE = regex.compile(
 )
 
 
-@functools.cache
-def _roles() -> NDArray[np.uint8]:
-    """Return bits for each code point: starts (1) or continues (2) damage, other tables 4 and 8."""
-    table = np.zeros(0x110000, dtype=np.uint8)
-    for bit, signs in (
-        (1, _western(0xC2, 0xF4)),
-        (2, _NEXT),
-        (4, "ĂĹÄРСв√‚"),
-        (8, (_NEXT_1250 + _NEXT_1251).replace("і", "") + "©º∂§ü†®ß™≠°±≥•∏¥Ä"),
-    ):  # і after С is all too common in Ukrainian, and stands for г alone
-        table[[ord(sign) for sign in set(signs)]] |= bit
-    table[[ord("Ã"), 0xFFFD]] |= 16
-    return table
+_DAMAGING = (
+    (_western(0xC2, 0xF4), _NEXT),
+    # і after С is all too common in Ukrainian, and stands for г alone
+    ("ĂĹÄРСв√‚", (_NEXT_1250 + _NEXT_1251).replace("і", "") + "©º∂§ü†®ß™≠°±≥•∏¥Ä"),
+)
+"""Characters that start damage, and those that go on with it."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +94,10 @@ class BadEncoding(SideFault):
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences where a starting character meets a continuing one."""
-        roles = _roles()[side.codes]
-        hits = roles >> 4
-        hits[:-1] |= roles[:-1] & (roles[1:] >> 1) & 5
-        return side.holding(np.flatnonzero(hits))
+        found = side.counted("Ã\ufffd") > 0
+        for first, second in _DAMAGING:
+            found |= side.meeting(first, second)
+        return found
 
     def fault(self, sentence: str) -> str | None:
         found = _DAMAGE.search(sentence)
@@ -124,7 +119,7 @@ class UnicodeNoise(SideBounded):
     maximum: float | None = 0
 
     def side_values(self, side: BatchSide) -> Integers:
-        return side.count(_noise()[side.codes])
+        return side.counted(_noise())
 
 
 @functools.cache
@@ -158,24 +153,25 @@ class EscapedUnicode(SideFault):
     origin = "Bicleaner no_escaped_unicode (there: a backslash, x or u, and two digits)"
 
     def suspects(self, side: BatchSide) -> Mask:
-        """Select sentences with an escape sign before a digit or another start of a number."""
-        escapes = np.concatenate([np.flatnonzero(side.codes == ord(sign)) for sign in "\\&<%"])
-        followers = np.isin(side.codes[escapes + 1], [ord(sign) for sign in "xXuU#cCdDeEfF"])
-        return side.holding(escapes[followers])
+        """Select sentences with an escape sign before one that may follow it."""
+        escapes = (("\\", "xXuU"), ("&", "#"), ("<", "uU"), ("%", "uUcCdDeEfF"))
+        return np.asarray(np.any([side.meeting(*both) for both in escapes], axis=0))
 
     def fault(self, sentence: str) -> str | None:
         found = _ESCAPES.search(sentence)
         return found[0] if found else None
 
 
+_DOMAINS = "com|org|net|info|edu|gov|eu|at|be|br|ca|ch|cn|cz|de|es|fr|in|it|jp|nl|pl|ru|uk"
 _URL = regex.compile(
     r"(?:https?|ftps?)://[!-~]+|www\.[\w-]++\.[!-~]+"
     r"|(?:\G|(?<![\w.+-]))[\w.+-]{1,255}+@[\w-]++(?:\.[\w-]++)+"  # not from each character
     r"|(?<![\w@.-])(?:[a-z0-9-]++\.){1,127}"  # as many as the name of a host may have
-    r"(?:com|org|net|info|edu|gov|eu|at|be|br|ca|ch|cn|cz|de|es|fr|in|it|jp|nl|pl|ru|uk)"
-    r"(?:/[!-~]*|(?![\w.]))",
+    rf"(?:{_DOMAINS})(?:/[!-~]*|(?![\w.]))",
     regex.IGNORECASE,
 )
+_URL_SIGN = re.compile(rf"://|@|[wW]{{3}}\.|\.(?i:{_DOMAINS})(?![A-Za-z0-9_.])")
+"""Each match of ``_URL`` has one of these."""
 
 
 @dataclass(frozen=True)
@@ -191,17 +187,20 @@ class Urls(SideBounded):
 
     maximum: float | None = 0.5
 
+    def suspects(self, side: BatchSide) -> Mask:
+        """Select sentences with a letter after a full stop, ``@`` or ``:/``."""
+        letters = characters.in_category("L")
+        return side.meeting(".", letters) | side.meeting(":", "/") | (side.counted("@") > 0)
+
     def side_values(self, side: BatchSide) -> Floats:
-        """Return the shares, from sentences with a letter after a full stop, ``@`` or ``:/``."""
-        codes = side.codes
-        stops, colons = (np.flatnonzero(codes == ord(sign)) for sign in ".:")
-        letters = side.category_in("L")
-        joined = stops[letters[stops + 1]], colons[codes[colons + 1] == ord("/")]
-        hints = side.holding(np.concatenate([*joined, np.flatnonzero(codes == ord("@"))]))
         shares = np.zeros(len(side))
-        for index in np.flatnonzero(hints).tolist():
-            words = side.sentences[index].split()
-            found = (_URL.findall(word) for word in words if not word.isalnum())
+        for index in np.flatnonzero(self.suspects(side)).tolist():
+            sentence = side.sentences[index]
+            signs = set(_URL_SIGN.findall(sentence))
+            if not signs:
+                continue
+            words = sentence.split()
+            found = (_URL.findall(word) for word in words if any(sign in word for sign in signs))
             shares[index] = sum(map(len, chain.from_iterable(found))) / sum(map(len, words))
         return shares
 
@@ -227,10 +226,7 @@ class Breadcrumbs(SideFault):
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with enough separators that stand alone."""
-        single = side.word_lengths == 1
-        signs = np.isin(side.codes[side.word_starts[single]], [ord(sign) for sign in _SEPARATORS])
-        counts = np.bincount(side.word_sentence[single][signs], minlength=len(side))
-        return np.asarray(counts >= self.maximum)
+        return np.asarray(side.lone_words(_SEPARATORS) >= self.maximum)
 
     def fault(self, sentence: str) -> str | None:
         longest = row = size = 0
@@ -272,9 +268,7 @@ class HtmlTags(SideFault):
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences where an ASCII letter follows ``<``."""
-        opening = np.flatnonzero(side.codes == ord("<"))
-        follower = side.codes[opening + 1] | 0x20
-        return side.holding(opening[(follower >= ord("a")) & (follower <= ord("z"))])
+        return side.meeting("<", ascii_letters)
 
     def fault(self, sentence: str) -> str | None:
         opening = _OPENING.search(sentence)
@@ -319,7 +313,7 @@ class Boilerplate(SideFault):
         self._lists()
 
     def suspects(self, side: BatchSide) -> Mask:
-        """Select sentences with a key word of a pattern."""
+        """Select sentences with a key word of a pattern, and a match of it if that is quick."""
         return np.asarray(np.any([some.suspects(side) for some in self._lists()], axis=0))
 
     def fault(self, sentence: str) -> str | None:
@@ -337,6 +331,10 @@ class Boilerplate(SideFault):
 _WORD = regex.compile(r"\p{Alphabetic}+|©")
 
 
+_SHORT = 1000
+"""Characters of a sentence in which the built-in expressions need no limit of time."""
+
+
 class _Patterns:
     """Regular expressions of a file, each with the key words of texts that it may match."""
 
@@ -344,6 +342,7 @@ class _Patterns:
         """Read the file; an expression without words may match any text."""
         self._by_word: dict[str, list[regex.Pattern[str]]] = {}
         self._anywhere: list[regex.Pattern[str]] = []
+        self._quick = path == _BUILT_IN
         for number, line in enumerate(read_lines(path), start=1):
             words, _, expression = line.rpartition("\t")
             if not expression.strip() or line.startswith("#"):
@@ -370,13 +369,33 @@ class _Patterns:
         """Return the sentences that may match, by sketches of their words, shape ``(n,)``."""
         if self._anywhere:
             return np.ones(len(side), dtype=bool)
-        first, last = side.letter_runs
-        known = np.isin(side.sketches(first, last), self._sketches)
-        signs = np.flatnonzero(side.codes == ord("©"))
-        return side.holding(np.concatenate([first[known], signs]))
+        sentences, sketches = side.words_like(self._sketches)
+        signs = np.flatnonzero(side.counted("©"))
+        found = np.zeros(len(side), dtype=bool)
+        found[signs] = True
+        if not self._quick:
+            found[sentences] = True
+            return found
+        hits = zip(sentences.tolist(), side.at(sentences).sentences, sketches.tolist(), strict=True)
+        for place, sentence, sketch in hits:
+            quick = len(sentence) <= _SHORT and "İ" not in sentence  # it makes two of a word
+            for pattern in self._by_sketch[sketch]:
+                if not quick or pattern.search(sentence):
+                    found[place] = True
+                    break
+        return found
+
+    @functools.cached_property
+    def _by_sketch(self) -> dict[int, list[regex.Pattern[str]]]:
+        """The patterns of the words that share a sketch."""
+        found: dict[int, list[regex.Pattern[str]]] = {}
+        for sketch, patterns in zip(self._sketches.tolist(), self._by_word.values(), strict=True):
+            found.setdefault(sketch, []).extend(patterns)
+        return found
 
     @functools.cached_property
     def _sketches(self) -> NDArray[np.uint32]:
+        """The sketch of each word."""
         words = BatchSide(list(self._by_word))
         return words.sketches(words.starts, words.ends)
 

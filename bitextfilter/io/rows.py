@@ -183,8 +183,9 @@ class RowParser:
         """
         self._name = name
         self._chosen = list(zip(wanted, places, strict=True))
+        self.places = tuple(places)
         self._remedy = remedy
-        self._blank = blank
+        self.blank = blank
 
     @property
     def columns(self) -> dict[int, str]:
@@ -232,7 +233,7 @@ class RowParser:
         except UnicodeDecodeError as error:
             message = f"the {name} is not UTF-8 at its byte {error.start + 1}"
             raise _UnusableError(message) from error
-        if not self._blank and is_blank(text):
+        if not self.blank and is_blank(text):
             raise _UnusableError(f"the {name} is empty")
         return text
 

@@ -23,7 +23,7 @@ from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means
-from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer
+from bitextfilter.similarity.pair_scoring import EncodedSide, PairScorer
 from bitextfilter.similarity.vectors import euclidean_pairs
 
 NEEDS_CLASSIFIER = ("mlp", "joint")

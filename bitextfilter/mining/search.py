@@ -11,6 +11,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -21,8 +22,16 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import naming_output, write_whole
 from bitextfilter.io.vector_file import VectorFile
-from bitextfilter.similarity.bidirectional import SearchRequest, bidirectional_part_search
+from bitextfilter.io.workers import map_blocks
+from bitextfilter.similarity.bidirectional import (
+    SearchRequest,
+    bidirectional_part_search,
+    turned_search,
+    turning_for,
+)
+from bitextfilter.similarity.compiled_search import RoundedRows, Turning, compiled_unit_rows
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
+from bitextfilter.similarity.rotation import sample_rows
 from bitextfilter.similarity.vectors import unit_rows
 
 TaskId = tuple[int, int]
@@ -39,6 +48,10 @@ _CHECK = hashlib.sha256().digest_size
 
 BLOCK = 1 << 17
 """Rows of a side that are searched, and whose neighbours are kept, together."""
+_READ = 2048
+"""Rows read at a time."""
+_KEPT = (1, 8)
+"""Blocks of either side that are kept as integers, of some 80 MB each for 512 dimensions."""
 
 
 class BlockNeighbours(NamedTuple):
@@ -201,15 +214,17 @@ def compare_blocks(sides: Sides) -> SearchTask:
     Neighbours found before only make it faster: the result of all tasks is the same, in any
     order and place. Memory: about 1 GB, for 512 dimensions.
     """
-    files, neighbours = [_Blocks(sides.file(side)) for side in (0, 1)], sides.neighbours
+    neighbours, blocks = sides.neighbours, _both_sides(sides)
 
     def work(task: TaskId) -> list[BlockNeighbours]:
         row, column = task
         reached = neighbours.read(0, row)[0][:, -1], neighbours.read(1, column)[0][:, -1]
         wanted = SearchRequest(neighbours.k, reached, threads=sides.threads)
-        forward, backward = bidirectional_part_search(
-            files[0].read(row), files[1].read(column), wanted
-        )
+        (a, rounded), (b, others) = blocks[0].read(row), blocks[1].read(column)
+        if rounded is None or others is None:
+            forward, backward = bidirectional_part_search(a, b, wanted)
+        else:
+            forward, backward = turned_search((a, b), (rounded, others), wanted)
         return [
             BlockNeighbours(0, row, _in_file(forward, column)),
             BlockNeighbours(1, column, _in_file(backward, row)),
@@ -220,9 +235,9 @@ def compare_blocks(sides: Sides) -> SearchTask:
 
 def nearest_in_file(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Neighbours:
     """Return the k nearest rows of a file for each of some vectors ``(n, dim)``: ``(n, ≤ k)``."""
-    best, units, blocks = no_neighbours(len(queries), k), unit_rows(queries), _Blocks(base)
+    best, units, blocks = no_neighbours(len(queries), k), unit_rows(queries), _Blocks(base, threads)
     for block in range(-(-len(base) // BLOCK)):
-        rows = blocks.read(block)
+        rows, _ = blocks.read(block)
         backward = np.full(len(rows), 2.0, np.float32)  # above any cosine: none is wanted
         wanted = SearchRequest(k, (best[0][:, -1], backward), threads)
         best = merge_neighbours(
@@ -240,15 +255,50 @@ def _in_file(found: Neighbours, block: int) -> Neighbours:
 
 
 class _Blocks:
-    """Unit rows of the blocks of a file; the last block's are kept in memory."""
+    """Unit rows of the blocks of a file; those of the last block are kept in memory."""
 
-    def __init__(self, file: VectorFile) -> None:
-        self._file = file
-        self._last: tuple[int, Vectors] | None = None
+    def __init__(
+        self, file: VectorFile, threads: int, side: int = 0, turning: Turning | None = None
+    ) -> None:
+        self._file, self._threads, self._side, self._turning = file, threads, side, turning
+        self._last = -1
+        self._units: Vectors = np.zeros((0, file.shape[1]), np.float32)
+        self._rounded: dict[int, RoundedRows] = {}
 
-    def read(self, block: int) -> Vectors:
-        """Return the unit rows of a block."""
-        if self._last is None or self._last[0] != block:
-            self._last = None  # frees its memory first
-            self._last = block, unit_rows(self._file[block * BLOCK : (block + 1) * BLOCK])
-        return self._last[1]
+    def read(self, block: int) -> tuple[Vectors, RoundedRows | None]:
+        """Return the unit rows of a block, valid until the next one; and as integers, if turned."""
+        if self._last != block:
+            rows = range(block * BLOCK, min((block + 1) * BLOCK, len(self._file)))
+            self._last = block
+            if len(self._units) < len(rows):  # new memory would take as long as what it is for
+                self._units = np.empty((len(rows), self._file.shape[1]), np.float32)
+            self._whole = self._units[: len(rows)]
+            map_blocks(
+                partial(self._read_rows, rows.start), range(0, len(rows), _READ), self._threads
+            )
+        return self._whole, self._rounded_block(block)
+
+    def _read_rows(self, start: int, first: int) -> None:
+        into = self._whole[first : first + _READ]
+        into[...] = compiled_unit_rows(self._file[start + first : start + first + len(into)])
+
+    def _rounded_block(self, block: int) -> RoundedRows | None:
+        if self._turning is None:
+            return None
+        if block not in self._rounded:
+            if len(self._rounded) == _KEPT[self._side]:
+                del self._rounded[max(self._rounded)]
+            self._rounded[block] = RoundedRows(
+                self._whole, self._turning, self._side, self._threads
+            )
+        return self._rounded[block]
+
+
+def _both_sides(sides: Sides) -> tuple[_Blocks, _Blocks]:
+    """Return the blocks of both files, turned for the compiled search if there is one."""
+    files = sides.file(0), sides.file(1)
+    sizes = len(files[0]), len(files[1])
+    one, other = (compiled_unit_rows(file[sample_rows(len(file))]) for file in files)
+    turning = turning_for((one, other), sizes, sides.neighbours.k)
+    kept = [_Blocks(file, sides.threads, side, turning) for side, file in enumerate(files)]
+    return kept[0], kept[1]

@@ -24,7 +24,8 @@ from bitextfilter.mining.word_alignment import (
     symmetrised,
 )
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.words import WordNumbers, bare_word
+from bitextfilter.text.token_table import WordNumbers
+from bitextfilter.text.words import bare_word
 
 LEAST = 1e-5
 """Word pairs less probable than this, in both directions, are left out of a lexicon."""

@@ -20,8 +20,13 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
-
-_SCALE = ".row_scale"
+from bitextfilter.models.tensor_file import (
+    SCALE,
+    check_finite,
+    check_scales,
+    check_shapes,
+    of_bits,
+)
 
 _ROWS = 1 << 14
 """Rows rounded at a time."""
@@ -44,9 +49,9 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], bits: int = 32) -> N
         if bits < 32 and tensor.ndim == 2 and tensor.is_floating_point():
             if bits < 8 and tensor.shape[1] % 8 == 0:
                 blocks = [quantise_bits(rows.float(), bits) for rows in torch.split(tensor, _ROWS)]
-                out[name], out[name + _SCALE] = map(torch.cat, zip(*blocks, strict=True))
+                out[name], out[name + SCALE] = map(torch.cat, zip(*blocks, strict=True))
             else:
-                out[name], out[name + _SCALE] = quantise_rows(tensor.float())
+                out[name], out[name + SCALE] = quantise_rows(tensor.float())
         else:
             out[name] = tensor.clone()
     _write(path, out)
@@ -80,15 +85,16 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         raise ModelError(f"{path}: cannot be read: {error}") from error
     tensors = {}
     for name, tensor in raw.items():
-        if name.endswith(_SCALE):
+        if name.endswith(SCALE):
             continue
-        scale = raw.get(name + _SCALE)
+        scale = raw.get(name + SCALE)
         if scale is None:
             tensors[name] = tensor
-        elif (tensor.dtype, tensor.ndim) not in _QUANTISED or scale.shape != (len(tensor), 1):
-            raise ModelError(f"{path}: the scales of {name} do not fit it")
         else:
-            numbers = tensor.float() if tensor.dtype == torch.int8 else _of_bits(tensor)
+            kind = str(tensor.dtype).removeprefix("torch.")
+            check_scales(name, (kind, *tensor.shape), scale.shape, path)
+            whole = tensor.dtype == torch.int8
+            numbers = tensor.float() if whole else torch.from_numpy(of_bits(tensor.numpy()))
             tensors[name] = numbers.mul_(scale)
     return tensors
 
@@ -102,7 +108,7 @@ def take_rows(path: Path, output: Path, rows: Mapping[str, NDArray[np.int64]]) -
         raise NotFoundError(f"{path}: missing from the model folder")
     tensors = load_file(str(path))
     for name, places in rows.items():
-        for each in (name, name + _SCALE):
+        for each in (name, name + SCALE):
             if each in tensors:
                 tensors[each] = tensors[each][torch.from_numpy(places)].contiguous()
     _write(output, tensors)
@@ -116,7 +122,7 @@ def bits_in(path: Path) -> int:
     if not path.is_file():
         raise NotFoundError(f"{path}: missing from the model folder")
     tensors = load_file(str(path))
-    kept = [tensors[name] for name in tensors if name + _SCALE in tensors]
+    kept = [tensors[name] for name in tensors if name + SCALE in tensors]
     return 32 if not kept else 8 if kept[0].dtype == torch.int8 else int(kept[0].shape[1])
 
 
@@ -138,8 +144,6 @@ def quantise_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
     return torch.round(matrix / scale).to(torch.int8), scale
 
 
-_QUANTISED = ((torch.int8, 2), (torch.uint8, 3))
-"""Types and dimensions of what :func:`quantise_rows` and :func:`quantise_bits` return."""
 _SHRUNK = (1.0, 0.9, 0.8, 0.7, 0.6)
 """Factors of the scale: a smaller one cuts off the largest numbers, and is nearer to all others."""
 
@@ -171,15 +175,6 @@ def quantise_bits(matrix: Tensor, bits: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(np.stack(planes, axis=1)), scale
 
 
-def _of_bits(packed: Tensor) -> Tensor:
-    """Return the numbers of :func:`quantise_bits`, float32 ``(n, d)``."""
-    bits = packed.shape[1]
-    places = np.zeros((len(packed), 8 * packed.shape[2]), dtype=np.uint8)
-    for bit in range(bits):
-        places |= np.unpackbits(packed[:, bit].numpy(), axis=1) << bit
-    return torch.from_numpy(places).float().sub_((2**bits - 1) / 2)
-
-
 def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
     """Fill a module's parameters from named tensors.
 
@@ -187,16 +182,10 @@ def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> N
         ModelError: a tensor is missing, unknown or of another shape (named in the message).
     """
     wanted = module.state_dict()
-    for name, parameter in wanted.items():
-        if name not in tensors:
-            raise ModelError(f"{path}: tensor {name} is missing")
-        if tensors[name].shape != parameter.shape:
-            raise ModelError(
-                f"{path}: tensor {name} has shape {tuple(tensors[name].shape)},"
-                f" the configuration says {tuple(parameter.shape)}"
-            )
-    if unknown := sorted(set(tensors) - set(wanted)):
-        raise ModelError(f"{path}: unknown tensor {unknown[0]}")
+    found, shapes = (
+        {name: each.shape for name, each in some.items()} for some in (tensors, wanted)
+    )
+    check_shapes(found, shapes, path)
     module.load_state_dict(dict(tensors))
 
 
@@ -245,9 +234,7 @@ def load_parameters(folder: Path, part: str, build: Callable[[], Module]) -> Mod
     path = folder / f"{part}.safetensors"
     try:
         tensors = load_tensors(path)
-        for name, tensor in tensors.items():
-            if not _is_finite(tensor):
-                raise ModelError(f"{path}: tensor {name} holds numbers that are not finite")
+        check_finite(((name, _is_finite(tensor)) for name, tensor in tensors.items()), path)
         with _Bounded(_SPARE + 2 * sum(tensor.numel() for tensor in tensors.values())):
             network = build()
     except (RuntimeError, MemoryError, OverflowError) as error:

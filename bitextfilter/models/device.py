@@ -13,6 +13,8 @@ import torch
 
 from bitextfilter.errors import DeviceError
 
+CPU = torch.device("cpu")
+
 
 def resolve_device(name: str) -> torch.device:
     """Return the device called ``cpu``, ``cuda`` or ``cuda:N``; ``auto`` prefers CUDA.

@@ -1,19 +1,24 @@
-"""Registries of network architectures: settings by name, and model folders written and read."""
+"""Registries of network architectures: settings by name, and model folders written and read.
+
+Only what builds, writes or reads a network imports torch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
-
-from torch import nn
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.models.checkpoint import load_parameters, save_tensors
 from bitextfilter.models.folders import MAKERS, kind_of, read_config, write_config
 from bitextfilter.models.foreign import files_of
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class TextProcessing(Protocol):
@@ -29,7 +34,7 @@ class TextProcessing(Protocol):
         """Return the number of ids by view of the text."""
 
 
-NetworkType = TypeVar("NetworkType", bound=nn.Module)
+NetworkType = TypeVar("NetworkType", bound="nn.Module")
 Processor = TypeVar("Processor", bound=TextProcessing)
 
 
@@ -37,17 +42,26 @@ class Architecture(NamedTuple):
     """A settings dataclass, and a network made of such settings and the sizes of the views."""
 
     settings: type[Any]
-    network: Callable[[Any, Mapping[str, int]], Any]
+    network: str | Callable[[Any, Mapping[str, int]], Any]
+    """The function or class that makes one, or its name, as ``package.module:NAME``."""
+    name: str | None = None
+    """Given to it before the settings, if it makes networks of several names."""
 
 
 @dataclass(frozen=True)
-class Loaded(Generic[NetworkType, Processor]):
-    """A model folder in memory."""
+class Described(Generic[Processor]):
+    """The configuration of a model folder, and its text processing."""
 
     architecture: str
     settings: Any
-    network: NetworkType
     processor: Processor
+
+
+@dataclass(frozen=True)
+class Loaded(Described[Processor], Generic[NetworkType, Processor]):
+    """A model folder in memory."""
+
+    network: NetworkType
 
 
 class Registry(Generic[NetworkType, Processor]):
@@ -88,7 +102,11 @@ class Registry(Generic[NetworkType, Processor]):
 
     def build(self, name: str, settings: Any, sizes: Mapping[str, int]) -> NetworkType:
         """Return a freshly initialised network; ``sizes``: the number of ids by view."""
-        network: NetworkType = self.find(name).network(settings, sizes)
+        found = self.find(name)
+        make = resolve_name(found.network) if isinstance(found.network, str) else found.network
+        if found.name is not None:
+            make = partial(make, found.name)
+        network: NetworkType = make(settings, sizes)
         return network
 
     def save(
@@ -111,14 +129,16 @@ class Registry(Generic[NetworkType, Processor]):
         Raises:
             OutputError: the tensors cannot be written.
         """
+        from bitextfilter.models.checkpoint import save_tensors
+
         name, settings = kind
         processor.save(folder)
         save_tensors(folder / f"{self._part}.safetensors", network.state_dict(), bits)
         section = {"architecture": name, **asdict(settings)}
         write_config(folder, {**processor.config(), self._part: section})
 
-    def load(self, folder: Path) -> Loaded[NetworkType, Processor]:
-        """Read a model folder.
+    def describe(self, folder: Path) -> Described[Processor]:
+        """Read a model folder but for its network.
 
         Raises:
             NotFoundError: the folder holds no model, or one of its files is missing.
@@ -139,12 +159,30 @@ class Registry(Generic[NetworkType, Processor]):
             raise ModelError(
                 f"{folder}: the configuration's {self._part} is unusable: {error}"
             ) from error
-        processor = self._load_text(folder, config)
-        sizes = processor.sizes()
-        try:
+        return Described(name, settings, self._load_text(folder, config))
+
+    def load(self, folder: Path) -> Loaded[NetworkType, Processor]:
+        """Read a model folder. Raises the errors of :meth:`describe`."""
+        return self.load_network(folder, self.describe(folder))
+
+    def load_network(
+        self, folder: Path, model: Described[Processor]
+    ) -> Loaded[NetworkType, Processor]:
+        """Read the network of a model folder that was described. Raises the same errors."""
+        from bitextfilter.models.checkpoint import load_parameters
+
+        name, settings, sizes = model.architecture, model.settings, model.processor.sizes()
+        with needing(folder, name):
             network = load_parameters(folder, self._part, lambda: self.build(name, settings, sizes))
-        except KeyError as error:
-            raise ModelError(
-                f"{folder}: {name} needs {error}, which its text processing lacks"
-            ) from error
-        return Loaded(name, settings, network, processor)
+        return Loaded(name, settings, model.processor, network)
+
+
+@contextmanager
+def needing(folder: Path, architecture: str) -> Iterator[None]:
+    """Raise ModelError where the KeyError of a view of the text is raised: the text lacks it."""
+    try:
+        yield
+    except KeyError as error:
+        raise ModelError(
+            f"{folder}: {architecture} needs {error}, which its text processing lacks"
+        ) from error

@@ -21,7 +21,6 @@ from bitextfilter import __version__
 from bitextfilter.arrays import Scores
 from bitextfilter.errors import ModelError
 from bitextfilter.io.cache import KEY_BYTES, Cache
-from bitextfilter.models.device import arithmetic, resolve_device
 from bitextfilter.models.folders import full_model_digest, read_config
 from bitextfilter.models.foreign import files_of
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
@@ -39,7 +38,7 @@ Compute = Callable[[Sequence[str], Sequence[str], Sequence[str]], Mapping[str, S
 
 _UTF8 = "utf-8", "surrogatepass"
 
-SCORES = 1
+SCORES = 2
 """Raised where a change of the code changes the scores of an existing model."""
 
 PACKAGES = (
@@ -118,7 +117,7 @@ def vector_digest(model: Model, measure: str, background: BackgroundSample | Non
     short, _, width = model.digest.partition("@")
     if not folder.startswith(short):
         raise ModelError(f"{model.folder}: has changed since it was read")
-    parts = [*_software(arithmetic(model.encoder.device)), folder, measure]
+    parts = [*_software(model.encoder.arithmetic()), folder, measure]
     parts += [f"@{width}"] if width else []
     if len(model.processor.known) > 2:
         parts += model.languages
@@ -128,7 +127,7 @@ def vector_digest(model: Model, measure: str, background: BackgroundSample | Non
     if background is not None and needs == "neighbours":
         parts.append(background.digest())
     if needs == "classifier":
-        parts.append(lanes())
+        parts.append(lanes() or _of_torch())
     return _digest(parts)
 
 
@@ -137,6 +136,7 @@ def scorer_digest(scorers: ModelScorers, measure: str) -> bytes:
 
     Only the model scorers that the measure uses count, by ``ModelScorers.digests``.
     """
+    from bitextfilter.models.device import CPU, arithmetic
     from bitextfilter.scoring.model_scorers import LONGEST
 
     known = TRANSLATION_MEASURES.get(measure)
@@ -149,7 +149,7 @@ def scorer_digest(scorers: ModelScorers, measure: str) -> bytes:
     translators = [model for model in (scorers.forward, scorers.backward) if model is not None]
     packages = sorted({name for model in translators for name in model.packages})
     parts += [[name, _version(name)] for name in packages]
-    device = translators[0].device if translators else resolve_device("cpu")
+    device = translators[0].device if translators else CPU
     return _digest([*_software(arithmetic(device)), *parts])
 
 
@@ -157,6 +157,13 @@ def _software(computer: list[str]) -> list[object]:
     """Return the versions that all scores depend on, and the result of ``arithmetic``."""
     versions = [[name, _version(name)] for name in PACKAGES]
     return [SCORES, __version__, versions, unicodedata.unidata_version, computer]
+
+
+def _of_torch() -> list[str]:
+    """Return the ``arithmetic`` of torch, which is not imported otherwise."""
+    from bitextfilter.models.device import CPU, arithmetic
+
+    return arithmetic(CPU)
 
 
 def _version(package: str) -> str | None:

@@ -1,7 +1,7 @@
 """A loaded model, and its scores of sentence pairs.
 
 :func:`score_pairs` cuts pairs into parts, one thread each; a part is encoded and scored by each
-measure; ``mlp`` goes on in ``similarity/word_classifier.py``.
+measure; ``mlp`` goes on in ``similarity/word_scoring.py``.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.encoders.base import SentenceEncoder
+from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.folders import find_model, languages_in, model_digest, split_width
 from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background
 from bitextfilter.scoring.measures import MEASURES, default_measure
-from bitextfilter.scoring.shorter import shorter
 from bitextfilter.similarity.neighbours import MARGINS
-from bitextfilter.similarity.pair_classifier import (
+from bitextfilter.similarity.pair_scoring import (
     EncodedSide,
-    PairClassifier,
     PairScorer,
+    PairScoring,
     ScorerFactory,
-    load_classifier,
+    load_scoring,
 )
-from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
+from bitextfilter.similarity.vectors import cosine_pairs_at, euclidean_pairs
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.words import sentence_list
 
@@ -157,7 +156,7 @@ def vector_measures(
     margins = [name for name in measures if name in MARGINS]
     found: dict[str, Scores] = {}
     if margins or "cosine" in measures:
-        found["cosine"] = cosine_pairs(a[i], b[j])
+        found["cosine"] = cosine_pairs_at(a, b, i, j)
     if "euclidean" in measures:
         found["euclidean"] = euclidean_pairs(a[i], b[j])
     if margins:
@@ -179,7 +178,7 @@ class Model:
     """Twelve hexadecimal digits over the folder's files, quoted in results; then ``@N`` for vectors
     of N numbers."""
     encoder: SentenceEncoder
-    classifier: PairClassifier | None
+    classifier: PairScoring | None
     background: BackgroundSample | None
     threads: int = 1
 
@@ -274,7 +273,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     name, width = split_width(name_or_folder)
     folder, languages = find_model(name), languages_in(name)
     encoder = load_encoder(folder, device, threads, languages)
-    classifier = load_classifier(folder)
+    classifier = load_scoring(folder)
     if classifier is not None and classifier.settings.dim != encoder.dim:
         raise ModelError(
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"
@@ -284,6 +283,8 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     background = load_background(folder, encoder.dim, SIDES if two else encoder.languages)
     digest = model_digest(folder)
     if width is not None:
+        from bitextfilter.scoring.shorter import shorter  # imports torch
+
         encoder, background = shorter(folder, encoder, background, width)
         classifier, digest = None, f"{digest}@{width}"
     return Model(str(name_or_folder), folder, digest, encoder, classifier, background, threads)

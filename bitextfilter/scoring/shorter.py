@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bitextfilter.encoders.base import SentenceEncoder
+from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.encoders.shorter import ShorterEncoder, principal_directions
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.scoring.background import BackgroundSample, load_samples

@@ -1,5 +1,9 @@
 """Exact nearest neighbours between two large sides, in both directions at once.
 
+:mod:`bitextfilter.similarity.compiled_search` does it where it is there, and sides are large
+enough; else torch does, as :mod:`bitextfilter.similarity.candidates` says. The results are the
+same.
+
 Letters: n and m rows of the two sides, d dimensions, k neighbours.
 """
 
@@ -14,7 +18,18 @@ from bitextfilter.arrays import Indices, Mask, Scores, Vectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type
 from bitextfilter.similarity.candidates import Rounded, Shortlist, collect, fewest, first_floors
+from bitextfilter.similarity.compiled_search import (
+    LOOKS,
+    MOST_DIMENSIONS,
+    Part,
+    RoundedRows,
+    Turning,
+    choose_steps,
+    kernel,
+    search_parts,
+)
 from bitextfilter.similarity.neighbours import NEIGHBOURS, NO_ROW, Neighbours, no_neighbours, scan
+from bitextfilter.similarity.rotation import Aim, learn_rotation, sample_rows
 from bitextfilter.similarity.vectors import unit_products_at
 
 CPU = torch.device("cpu")
@@ -23,6 +38,8 @@ _BLOCK_ROWS = 1024
 """Rows whose products with the whole other side one thread computes."""
 EXACT_ROWS = 32
 """Rows whose candidates are gathered at a time."""
+LEARNING, TURNING = 1 << 28, 1 << 12
+"""Time of learning a rotation, and of turning a row, in pairs that the compiled search saves."""
 
 
 def bidirectional_search(
@@ -66,6 +83,14 @@ def bidirectional_part_search(
     k, threads = wanted.k, wanted.threads
     if min(len(a), len(b)) < fewest(k):
         return scan(a, b, k, threads), scan(b, a, k, threads)
+    sizes = len(a), len(b)
+    turning = turning_for((a[sample_rows(sizes[0])], b[sample_rows(sizes[1])]), sizes, k)
+    if turning is not None:
+        return turned_search(
+            (a, b),
+            (RoundedRows(a, turning, 0, threads), RoundedRows(b, turning, 1, threads)),
+            wanted,
+        )
     forward, backward = _Nearest(a, b, k), _Nearest(b, a, k)
     with one_torch_thread():
         rounded = Rounded(a, b, product_type(CPU))
@@ -84,6 +109,32 @@ def bidirectional_part_search(
         map_blocks(search, range(0, len(a), _BLOCK_ROWS), threads)
     backward.choose_all(*opposite.pairs(), threads)
     return forward.completed(threads), backward.completed(threads)
+
+
+def turning_for(samples: tuple[Vectors, Vectors], sizes: tuple[int, int], k: int) -> Turning | None:
+    """Learn how to turn the rows of two sides for the compiled search; None if torch is to do it.
+
+    Args:
+        samples: unit rows of either side, those at ``sample_rows``.
+        sizes: rows of either side.
+        k: neighbours wanted.
+    """
+    worth = sizes[0] * sizes[1] > LEARNING + TURNING * sum(sizes)
+    if not kernel() or not worth or samples[0].shape[1] > MOST_DIMENSIONS:
+        return None
+    rotation = learn_rotation(samples, Aim(sizes, k, LOOKS[kernel()]))
+    return choose_steps(rotation, samples)
+
+
+def turned_search(
+    units: tuple[Vectors, Vectors], rounded: tuple[RoundedRows, RoundedRows], wanted: SearchRequest
+) -> tuple[Neighbours, Neighbours]:
+    """Do :func:`bidirectional_part_search` for unit rows that are turned and rounded already."""
+    one, other = (
+        Part(np.ascontiguousarray(rows), whole, reached)
+        for rows, whole, reached in zip(units, rounded, wanted.reached, strict=True)
+    )
+    return search_parts((one, other), wanted.k, wanted.threads)
 
 
 class _Nearest:

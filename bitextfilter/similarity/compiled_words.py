@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,23 +16,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.arrays import Vectors
 from bitextfilter.io.compiled import compiled_library
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.similarity.word_network import COVERAGE_FEATURES, WordClassifierSettings
-from bitextfilter.similarity.word_rows import WordRows
-from bitextfilter.text.features import WORD_FLAGS
+from bitextfilter.similarity.classifier_settings import (
+    COVERAGE_FEATURES,
+    FLAGS,
+    WORD_SCALE,
+    WordClassifierSettings,
+)
+from bitextfilter.similarity.word_rows import SideRows
 
 LIBRARY = Path(__file__).with_name("_word_network.so")
 
-_LAYOUT = 1
+_LAYOUT = 2
 """Of the structures below and in ``word_network.c``: an older library is left alone."""
 _LINE = 16
 """Widths are rounded up to multiples of this; arrays begin at multiples of as many numbers."""
 _WORDS = 1 << 16
 """Words of a call, or a few more: some 0.1 s. A thread that is back from one waits for the
 interpreter's lock, and an interruption for the end of one."""
-_FLAGS = WORD_FLAGS.stop - WORD_FLAGS.start
 
 Weights = Mapping[str, NDArray[Any]]
 _Floats32 = NDArray[np.float32]
@@ -42,7 +44,7 @@ _SIZES = ["dim", "width", "meaning", "kinds", "features", "hidden", "logits", "s
 _MATRICES = (
     *("sides", "places", "wider", "wider_bias", "query", "query_bias", "compare", "compare_bias"),
     *("compared", "compared_bias", "sentence", "sentence_bias", "hidden_weight", "hidden_bias"),
-    *("out", "out_bias"),
+    *("out", "out_bias", "table", "table_bias"),
 )
 _ARRAYS = {
     "table": np.float16,
@@ -77,6 +79,8 @@ def _library() -> ctypes.CDLL | None:
         library.word_network_lanes.restype = library.word_logits.restype = ctypes.c_int64
         pointer, number = ctypes.c_void_p, ctypes.c_int64
         library.word_logits.argtypes = [pointer, pointer, number, number, number, pointer]
+        library.word_table.argtypes = [pointer, pointer, number, number, pointer]
+        library.word_table.restype = None
     return library
 
 
@@ -84,20 +88,6 @@ def lanes() -> int:
     """Return how many numbers the compiled network's vectors hold here; 0 without the network."""
     library = _library()
     return library.word_network_lanes() if library else 0
-
-
-@dataclass(frozen=True)
-class SideRows:
-    """One side of pairs, some of whose sentences are scored."""
-
-    rows: Indices
-    """The place of each pair's sentence among the distinct ones, ``(n,)``."""
-    table: NDArray[np.float16]
-    """``(u, columns)``: see ``WordNetwork.table``."""
-    words: WordRows
-    """Of the distinct sentences."""
-    vectors: Vectors
-    """Of the distinct sentences, ``(m, dim)``, of any length."""
 
 
 class CompiledNetwork:
@@ -128,6 +118,21 @@ class CompiledNetwork:
             tuple(weights["weights"].tolist()),
             *(self._packed[name].ctypes.data for name in _MATRICES),
         )
+
+    def table(self, vectors: Vectors, features: Vectors) -> Vectors:
+        """Return the rows of words, ``(u, columns)``: see ``WordNetwork.table``.
+
+        ``vectors (u, e)`` of length 1 or so, ``features (u, f)``. Each depends on its word alone.
+        """
+        words = np.hstack([vectors * np.float32(WORD_SCALE), features]).astype(np.float32)
+        settings, width = self._settings, self._packed["table"].shape[1]
+        made = np.empty((len(words), width), dtype=np.float32)
+        library = _library()
+        assert library is not None, "lanes() says that there is one"
+        given = ctypes.addressof(self._network), words.ctypes.data, len(words), self._lanes
+        library.word_table(*given, made.ctypes.data)
+        columns = 3 * settings.width + settings.meaning + settings.word_kinds
+        return np.hstack([made[:, :columns], features])
 
     def logits(self, sides: Sequence[SideRows], threads: int = 1) -> _Floats32:
         """Return the logits of ``n`` pairs, ``(n, 1 or 2)``; each depends on its pair alone.
@@ -206,14 +211,14 @@ def _line(bias: NDArray[Any]) -> _Floats32:
 def _packed(settings: WordClassifierSettings, weights: Weights) -> dict[str, _Floats32]:
     """Return the weights as ``word_network.c`` reads them."""
     width, kinds = settings.width, settings.word_kinds
-    wide, every = _whole(width), _whole(kinds + _FLAGS + 1)
+    wide, every = _whole(width), _whole(kinds + FLAGS + 1)
     w = {name.removesuffix(".weight"): weight for name, weight in weights.items()}
 
     def states(number: int) -> list[int]:
         """Places of so many states, each padded, one behind the other."""
         return [part * wide + k for part in range(number) for k in range(width)]
 
-    compared = states(4) + [4 * wide + k for k in range(kinds + _FLAGS)]
+    compared = states(4) + [4 * wide + k for k in range(kinds + FLAGS)]
     scalars = w["compare"].shape[1] - len(compared)
     compared += [4 * wide + every + k for k in range(scalars)]
     places, query = w["places"], w["query"]
@@ -236,18 +241,30 @@ def _packed(settings: WordClassifierSettings, weights: Weights) -> dict[str, _Fl
         "sentence": _placed(w["sentence"], range(2 * settings.dim), 2 * settings.dim),
         "hidden_weight": _placed(w["hidden"], seen, max(seen) + 1),
         "out": _placed(w["out"], range(settings.hidden), _whole(settings.hidden)),
+        "table": _word_weights(settings, w),
+        "table_bias": _line(np.pad(w["kinds.bias"], (3 * width + settings.meaning, 0))),
     }
     for name in ("wider", "compare", "compared", "sentence", "hidden", "out"):
         packed[f"{name}_bias"] = _line(w[f"{name}.bias"])
     return {name: _aligned(array) for name, array in packed.items()}
 
 
+def _word_weights(settings: WordClassifierSettings, w: Weights) -> _Floats32:
+    """Return the weights of the table of words: contexts, meaning and kinds, of words' inputs.
+
+    The meaning is scaled to length 1 afterwards, so that the words' scale makes no difference.
+    """
+    meaning = np.pad(w["meaning"], ((0, 0), (0, settings.word_features)))
+    every = np.concatenate([w["contexts"], meaning, w["kinds"]])
+    return _placed(every, range(every.shape[1]), every.shape[1])
+
+
 def _seen(settings: WordClassifierSettings) -> list[int]:
     """Return the place, in the library's order, of each number that the hidden layer reads."""
     width, kinds, features = settings.width, settings.word_kinds, settings.word_features
-    wide, every = _whole(width), _whole(kinds + _FLAGS + 1)
+    wide, every = _whole(width), _whole(kinds + FLAGS + 1)
     counts = COVERAGE_FEATURES * every
-    side = [f * every + k for k in range(kinds + _FLAGS + 1) for f in range(COVERAGE_FEATURES)]
+    side = [f * every + k for k in range(kinds + FLAGS + 1) for f in range(COVERAGE_FEATURES)]
     side += [counts + k for k in range(kinds)]
     side += [counts + kinds + part * wide + k for part in range(2) for k in range(width)]
     rest = counts + kinds + 2 * wide

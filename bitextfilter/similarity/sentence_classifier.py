@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -20,25 +19,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Outputs
-from bitextfilter.settings import setting
-from bitextfilter.similarity.pair_classifier import (
-    ClassifierSettings,
-    Encode,
-    EncodedSide,
-    PairClassifier,
-    PairScorer,
-    ScorerFactory,
-)
+from bitextfilter.similarity.classifier_settings import PAIR_FEATURES, SentenceClassifierSettings
+from bitextfilter.similarity.pair_classifier import PairClassifier
+from bitextfilter.similarity.pair_scoring import Encode, EncodedSide, PairScorer, ScorerFactory
 from bitextfilter.similarity.vectors import on_grid, unit_rows
 from bitextfilter.text.features import (
     FIGURE_BAG,
     NAME_BAG,
     SURFACE,
-    SURFACE_WIDTH,
     WORD_BAG,
     Cut,
     surface_features,
@@ -92,50 +83,21 @@ def products(a: Tensor, b: Tensor) -> Tensor:
     return torch.cat([a, b, (a - b).abs(), a * b], dim=1)
 
 
-PAIR_FEATURES: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], int]] = {
-    "concatenation": (concatenation, 2),
-    "products": (products, 4),
+_INPUTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "concatenation": concatenation,
+    "products": products,
 }
-"""The inputs by name, each with its width as a multiple of the vectors'."""
-
-
-@dataclass(frozen=True)
-class SentenceClassifierSettings(ClassifierSettings):
-    """The shape of a classifier. Raises SettingsError for one that cannot be."""
-
-    kind = "sentences"
-
-    dim: int = setting(MISSING, "width of the sentence vectors", within=">= 1")
-    features: str = setting("products", "the paper's is concatenation", choices=PAIR_FEATURES)
-    hidden: int = setting(512, "units of each hidden layer", within=">= 1")
-    surface: int = setting(0, "surface features appended to each vector", within=">= 0")
-    layers: int = setting(2, "hidden layers", within=">= 1, <= 16")
-    minor_error_quality: float = setting(0.0, "see the base class", within=">= 0, < 0.5")
-    sum_weight: float = setting(0.0, "see the base class", within=">= 0")
-
-    @property
-    def width(self) -> int:
-        """Width of a row: vector and surface features."""
-        return self.dim + self.surface
-
-    def __post_init__(self) -> None:
-        """Check all fields."""
-        super().__post_init__()
-        if self.surface not in (0, SURFACE_WIDTH):
-            raise SettingsError(
-                f"surface is {self.surface}: this version has {SURFACE_WIDTH}, or 0"
-            )
+"""The inputs by name: see ``PAIR_FEATURES``."""
 
 
 class SentenceClassifier(PairClassifier):
     """Hidden layers and one logit, or two."""
 
-    settings_type = SentenceClassifierSettings
     settings: SentenceClassifierSettings
 
     def __init__(self, settings: SentenceClassifierSettings) -> None:
         super().__init__(settings)
-        self._features, times = PAIR_FEATURES[settings.features]
+        self._features, times = _INPUTS[settings.features], PAIR_FEATURES[settings.features]
         inputs = times * settings.dim
         if settings.surface:
             inputs += times * SURFACE.stop + COMPARISONS

@@ -13,10 +13,20 @@ measure.
 
 from __future__ import annotations
 
+import ctypes
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.io.compiled import compiled_library
+
+LIBRARY = Path(__file__).with_name("_vectors.so")
+"""``vectors.c``; where it was not built, numpy gives the same bits."""
+
+_LAYOUT = 1
+"""Of the arguments of its functions: an older library is left alone."""
 
 GRID_BITS = 26
 UNIT_BITS = 24
@@ -58,8 +68,15 @@ def unit_rows(vectors: NDArray[np.floating]) -> Vectors:
 
     Returns:
         float32 ``(n, d)``.
+
+    Raises MemoryError.
     """
     units = np.empty(vectors.shape, dtype=np.float32)
+    if (library := _library()) is not None and vectors.dtype == np.float32:
+        given, (rows, dim) = np.ascontiguousarray(vectors), vectors.shape
+        if library.vectors_units(given.ctypes.data, dim, 0, rows, units.ctypes.data):
+            raise MemoryError
+        return units
     for first in range(0, len(vectors), VECTOR_ROWS):
         rows = on_grid(vectors[first : first + VECTOR_ROWS])
         norms = np.sqrt(_products(rows, rows))
@@ -84,8 +101,23 @@ def cosine_pairs(a: Vectors, b: Vectors) -> Scores:
     A zero vector is like nothing: its cosine is 0. Raises ValueError where the shapes differ.
     """
     _same_shape(a, b)
-    left, right = unit_rows(a).astype(np.float64), unit_rows(b).astype(np.float64)
-    return _cosines(_products(left, right))
+    rows = np.arange(len(a))
+    return cosine_pairs_at(a, b, rows, rows)
+
+
+def cosine_pairs_at(a: Vectors, b: Vectors, i: Indices, j: Indices) -> Scores:
+    """Cosine of row ``i[n]`` of ``a`` and row ``j[n]`` of ``b``, both ``(n,)`` → ``(n,)``.
+
+    As :func:`cosine_pairs`; a row that stands in several pairs is scaled once.
+    """
+    left, right = unit_rows(a), unit_rows(b)
+    if (library := _library()) is None:
+        return _cosines(_products(left[i].astype(np.float64), right[j].astype(np.float64)))
+    places = [np.ascontiguousarray(rows, np.int64) for rows in (i, j)]
+    products = np.empty(len(i), dtype=np.float64)
+    given = (array.ctypes.data for array in (left, right, *places))
+    library.vectors_products(*given, left.shape[1], 0, len(i), products.ctypes.data)
+    return _cosines(products)
 
 
 def cosine_matrix(a: Vectors, b: Vectors) -> Scores:
@@ -110,6 +142,16 @@ def euclidean_matrix(a: Vectors, b: Vectors) -> Scores:
     left, right = on_grid(a), on_grid(b)
     squares = _products(left, left)[:, None], _products(right, right)[None, :]
     return _negative_distance(*squares, left @ right.T)
+
+
+def _library() -> ctypes.CDLL | None:
+    library = compiled_library(LIBRARY, _LAYOUT)
+    if library:
+        pointer, number = ctypes.c_void_p, ctypes.c_int64
+        library.vectors_units.restype, library.vectors_products.restype = number, None
+        library.vectors_units.argtypes = [pointer, number, number, number, pointer]
+        library.vectors_products.argtypes = [*(pointer,) * 4, number, number, number, pointer]
+    return library
 
 
 def _cosines(products: NDArray[np.float64]) -> Scores:

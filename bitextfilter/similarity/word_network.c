@@ -50,6 +50,8 @@ typedef struct {
     const float *hidden_bias;
     const float *out;       /* hidden x logits */
     const float *out_bias;
+    const float *table;     /* (dim + features) x (contexts, meaning and kinds of a word) */
+    const float *table_bias;
 } Network;
 
 /* One side of the pairs. */
@@ -221,7 +223,7 @@ static float *claim_group(const Network *network, int64_t inputs, Group *group)
 /* Of the structures above: the same number stands in compiled_words.py. */
 int64_t word_network_layout(void)
 {
-    return 1;
+    return 2;
 }
 
 /* The widest vectors that this processor has: 4, 8 or 16 numbers. */
@@ -252,4 +254,23 @@ int64_t word_logits(const Network *network, const Side *sides, int64_t first, in
 #endif
     (void)lanes;
     return logits_plain(network, sides, first, last, logits);
+}
+
+/* Write the numbers of words that depend on the word alone, but for its features: contexts, meaning
+ * and kinds, padded. words: scaled vectors and features, count x (dim + features).
+ */
+void word_table(const Network *network, const float *words, int64_t count, int64_t lanes, float *out)
+{
+#ifdef SEVERAL
+    if (lanes == 16) {
+        table_avx512(network, words, count, out);
+        return;
+    }
+    if (lanes == 8) {
+        table_avx2(network, words, count, out);
+        return;
+    }
+#endif
+    (void)lanes;
+    table_plain(network, words, count, out);
 }

@@ -1,4 +1,4 @@
-"""The word-level pair network, its settings and its coverage kernels.
+"""The word-level pair network, and its coverage kernels.
 
 The average of a sentence hardly changes with one word. Here each word looks for its counterpart on
 the other side by attention, by itself and in its context, and is compared with it, as
@@ -26,84 +26,35 @@ f features.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, normalize, pad
 
 from bitextfilter.models.layers import Dropout, Outputs, padding_mask
-from bitextfilter.settings import setting
-from bitextfilter.similarity.pair_classifier import ClassifierSettings
-from bitextfilter.similarity.word_rows import WordSentences
-from bitextfilter.text.features import RARITY, WORD_FEATURES, WORD_FLAGS
-
-
-@dataclass(frozen=True)
-class WordClassifierSettings(ClassifierSettings):
-    """The shape of a word classifier. Raises SettingsError for an impossible one."""
-
-    kind = "words"
-
-    dim: int = setting(MISSING, "width of the encoder's vectors", within=">= 1")
-    word_length: float = setting(
-        1.0, "divides the vectors of words: their mean length", within="> 0"
-    )
-    width: int = setting(64, "units of a word in its context", within=">= 1")
-    meaning: int = setting(128, "width of the projection that compares words alone", within=">= 1")
-    word_kinds: int = setting(
-        8, "learnt kinds of words, beside the flags of spelling", within=">= 1"
-    )
-    hidden: int = setting(256, "units of the hidden layer", within=">= 1")
-    buckets: int = setting(
-        1 << 19, "buckets of the hashes that words are counted by", within=">= 1"
-    )
-    minor_error_quality: float = setting(0.0, "see the base class", within=">= 0, < 0.5")
-    sum_weight: float = setting(0.0, "see the base class", within=">= 0")
-    multilingual: bool = setting(
-        False,
-        "of a model of more than two languages: words of both sides are counted together, and those"
-        " of scripts without spaces are cut into pieces",
-    )
-    spacing: bool = setting(
-        False, "the network sees the spaces between words, and words of the other side's text"
-    )
-    bigrams: int = setting(
-        0,
-        "buckets of the hashes that bigrams are counted by; 0: the network does not see how"
-        " familiar they are",
-        within=">= 0",
-    )
-    language_weight: float = setting(
-        0.0,
-        "of how far the language of a side is behind the likeliest one, in nats; 0: none is"
-        " identified",
-        within=">= 0",
-    )
-
-    @property
-    def word_features(self) -> int:
-        """Features of a word by itself."""
-        return WORD_FEATURES + self.spacing
-
+from bitextfilter.similarity.classifier_settings import (
+    COSINES,
+    COVERAGE_SCALARS,
+    FLAGS,
+    PLACES,
+    SENTENCE_UNITS,
+    WORD_SCALE,
+    WordClassifierSettings,
+    layer_inputs,
+)
+from bitextfilter.similarity.word_sentences import WordSentences
+from bitextfilter.text.features import RARITY, WORD_FLAGS
 
 FAR = -1e4
 """Added to the scores of padding: 0 after a softmax."""
 
-_COSINES = (-0.2, 1.0, 13)
-_PLACES = (-3.0, 3.0, 9)
-"""First and last point of the kernels for cosines, and for steps and lags, and their number."""
 _ATTENTION_SCALE = 2.0
 """Factor of the scores in the attention."""
 _SPREAD = 6.0
 """Factor of the lag, which is in parts of a sentence."""
 _FARTHEST = 4.0
 """Words from which a step counts as no longer."""
-
-COVERAGE_FEATURES = 4 * _COSINES[2] + 2 * _PLACES[2] + 4
-"""Features of a word for :func:`pooled`."""
-COVERAGE_SCALARS = 9
-"""Plain numbers of a word's coverage, for the comparison of words."""
 
 
 class Extent:
@@ -155,8 +106,8 @@ def coverage(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Cove
     lag = (expected / other.lengths[:, None] - places / side.lengths[:, None]) * _SPREAD
     sure = attention.amax(dim=2)
     far = step.abs().clamp(max=_FARTHEST) / _FARTHEST
-    features = [_triangular(torch.stack(nearest, dim=2), _COSINES).flatten(2)]
-    features.append(_triangular(torch.stack([step, lag], dim=2), _PLACES).flatten(2))
+    features = [_triangular(torch.stack(nearest, dim=2), COSINES).flatten(2)]
+    features.append(_triangular(torch.stack([step, lag], dim=2), PLACES).flatten(2))
     features.append(torch.stack([spelling, figures, sure, far], dim=2))
     scalars = [spelling, figures, sure, lag.clamp(-6, 6), step.clamp(-3, 3), *nearest]
     return Coverage(attention, torch.cat(features, dim=2), torch.stack(scalars, dim=2))
@@ -196,13 +147,9 @@ def swapped(rows: Tensor) -> Tensor:
     return torch.cat([second, first])
 
 
-_SENTENCE_UNITS = 96
-_WORD_SCALE, _SENTENCE_SCALE, _COSINE_SCALE = 6.0, 10.0, 3.0
-"""Factors that bring numbers of unit vectors near 1, where networks learn best."""
+_SENTENCE_SCALE, _COSINE_SCALE = 10.0, 3.0
+"""Factors that bring numbers of unit vectors near 1, as ``WORD_SCALE`` does."""
 _DROPOUT = 0.1
-_FLAGS = WORD_FLAGS.stop - WORD_FLAGS.start
-_FLUENCY = 4
-"""Numbers of a word among its neighbours: see :func:`fluency`."""
 
 
 @dataclass(frozen=True)
@@ -245,21 +192,6 @@ def fluency(familiar: Tensor, rarity: Tensor, extent: Extent) -> Tensor:
     return four * extent.inside[:, :, None]
 
 
-def _widths(settings: WordClassifierSettings) -> dict[str, list[int]]:
-    """Return the widths of the parts of what layers read: parts may be wider in a newer network."""
-    dim, width, kinds = settings.dim, settings.width, settings.word_kinds
-    features, fluent = settings.word_features, _FLUENCY * bool(settings.bigrams)
-    word = [dim, features]
-    side = [(kinds + _FLAGS + 1) * COVERAGE_FEATURES, kinds, width, width]
-    side += [features, features, features, 1, 2 * fluent]
-    return {
-        "contexts": word,
-        "kinds": word,
-        "places": [2, settings.spacing, 2, fluent],
-        "hidden": [*side, *side, _SENTENCE_UNITS, 1, features],
-    }
-
-
 class WordNetwork(nn.Module):
     """Both sides of pairs → logits."""
 
@@ -267,7 +199,7 @@ class WordNetwork(nn.Module):
         super().__init__()
         dim, width, kinds = settings.dim, settings.width, settings.word_kinds
         meaning, hidden = settings.meaning, settings.hidden
-        self._widths = _widths(settings)
+        self._widths = layer_inputs(settings)
         reads = {name: sum(parts) for name, parts in self._widths.items()}
         self.meaning = nn.Linear(dim, meaning, bias=False)
         features, self._spacing = settings.word_features, settings.spacing
@@ -280,9 +212,9 @@ class WordNetwork(nn.Module):
         self.kinds_in_context = nn.Linear(width, kinds, bias=False)
         self.query = nn.Linear(width, width)
         self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 10.0, 4.0]))
-        self.compare = nn.Linear(4 * width + kinds + _FLAGS + COVERAGE_SCALARS, width)
+        self.compare = nn.Linear(4 * width + kinds + FLAGS + COVERAGE_SCALARS, width)
         self.compared = nn.Linear(width, width)
-        self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
+        self.sentence = nn.Linear(2 * dim, SENTENCE_UNITS)
         self.hidden = nn.Linear(reads["hidden"], hidden)
         self.out = Outputs(hidden, settings.logits)
         self.dropout = Dropout(_DROPOUT)
@@ -317,7 +249,7 @@ class WordNetwork(nn.Module):
 
         A row holds everything that depends on the word alone. A row of zeros stands for no word.
         """
-        words = torch.cat([vectors * _WORD_SCALE, features], dim=1)
+        words = torch.cat([vectors * WORD_SCALE, features], dim=1)
         meanings = normalize(self.meaning(vectors), dim=1)
         return torch.cat([self.contexts(words), meanings, self.kinds(words), features], dim=1)
 

@@ -640,6 +640,25 @@ static int64_t NAME(logits, KIND)(const Network *network, const Side *sides, int
     return failed;
 }
 
+/* See word_table. */
+static void NAME(table, KIND)(const Network *network, const float *words, int64_t count, float *out)
+{
+    const int64_t inputs = network->dim + network->features, contexts = 3 * network->width;
+    const int64_t outputs = WHOLE(contexts + network->meaning + network->kinds);
+    for (int64_t at = 0; at < count; at += GROUP) {
+        const int64_t rows = count - at < GROUP ? count - at : GROUP;
+        const MATRIX some = {words + at * inputs, rows, inputs, 1};
+        NAME(multiply_in_tiles, KIND)(some, network->table, inputs, outputs, network->table_bias,
+                                      out + at * outputs);
+    }
+    EACH(n, count) {
+        float *meaning = out + n * outputs + contexts;
+        const float factor = NAME(scale, KIND)(meaning, network->meaning);
+        EACH(k, network->meaning)
+            meaning[k] *= factor;
+    }
+}
+
 #undef VECTOR
 #undef INTEGERS
 #undef MATRIX

@@ -22,8 +22,8 @@ from bitextfilter.arrays import Integers, Vectors
 from bitextfilter.text.composition import normal_form
 from bitextfilter.text.negations import NEGATION_PARTS, NEGATION_WORDS
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.ragged import Ragged, View
-from bitextfilter.text.words import WordNumbers, numbered
+from bitextfilter.text.ragged import Ragged, RaggedStore
+from bitextfilter.text.token_table import TokenTable
 
 _MARKS = [",", ".", ";", ":", "?", "!", "([{", ")]}", "<", ">", "/\\", "|", "%", "&", "$€£", "@"]
 _MARKS += ["#*=_~^", "-–—", '"„“”«»', "'‘’", "…", "•·", "©®™", "ÃÂâ"]
@@ -171,7 +171,7 @@ Flags = NDArray[np.float32]
 """Numbers that are 0 or 1."""
 
 Cut = Callable[[str], Sequence[str]]
-"""Returns the parts of a word, at least one."""
+"""Returns the parts of a word, at least one; none with white space."""
 
 
 class WordReader:
@@ -182,16 +182,18 @@ class WordReader:
 
         *cut* divides words further.
         """
-        self._cut: Cut = cut or (lambda word: (word,))
+        self._cut = cut
         self.characters = 0
         """Characters of the tokens kept in memory."""
-        self._numbers = WordNumbers("")
-        self._read: dict[str, tuple[int, ...]] = {}  # tuples cost the garbage collector nothing
-
-    @property
-    def words(self) -> list[str]:
+        self._table = TokenTable()
+        self.words = self._table.read([]).new
         """The distinct words so far."""
-        return self._numbers.words
+        self._forget_tokens()
+
+    def _forget_tokens(self) -> None:
+        self._tokens = TokenTable()
+        self._parts = RaggedStore(Ragged.of_lists([]))
+        """Of each token, twice the numbers of its words, and 1 more for the first of them."""
 
     def read(self, sentences: Sequence[str]) -> tuple[Ragged, Flags]:
         """Return the numbers of the words of each sentence; no more than ``MOST_WORDS``.
@@ -199,20 +201,34 @@ class WordReader:
         And for each of them, 1 if it stands at the beginning of the sentence or after a space:
         ``(sum of lengths,)``.
         """
-        rows, tokens = numbered(list(map(_beginning, sentences)))
-        read = self._read
-        for token in tokens:
-            if token not in read:
-                words = _NORMALISATION(token, "").split()
-                read[token] = tuple(
-                    [self._numbers[part] for word in words for part in self._cut(word)]
-                )
-                self.characters += len(token)
-        parts = Ragged.of_lists([read[token] for token in tokens])
-        parts.flat[:] *= 2  # and 1 for the first of a token
-        parts.flat[parts.starts[parts.lengths > 0]] += 1
-        both = View(rows, parts).ids().filled(0).first(MOST_WORDS)
+        if max(map(len, sentences), default=0) > MOST_WORDS:
+            sentences = list(map(_beginning, sentences))
+        try:
+            window = self._tokens.read(sentences)
+            if window.new:
+                self._parts.append(self._read(window.new))
+        except BaseException:  # the tables have tokens without words
+            self._forget_tokens()
+            self._table = TokenTable()
+            self._table.read(self.words)
+            raise
+        self.characters += sum(map(len, window.new))
+        read = self._parts.take(window.numbers[window.rows.flat])
+        both = read.merged(window.rows.lengths).filled(0).first(MOST_WORDS)
         return Ragged(both.flat >> 1, both.lengths), (both.flat & 1).astype(np.float32)
+
+    def _read(self, tokens: list[str]) -> Ragged:
+        """Return the parts of tokens, and add their words to those known."""
+        texts = _NORMALISATION.each(tokens, "")
+        if cut := self._cut:
+            texts = [
+                " ".join(part for word in text.split() for part in cut(word)) for text in texts
+            ]
+        words = self._table.read(texts)
+        self.words += words.new
+        parts = Ragged(2 * words.numbers[words.rows.flat].astype(np.int32), words.rows.lengths)
+        parts.flat[parts.starts[parts.lengths > 0]] += 1
+        return parts
 
 
 def spellings(words: Sequence[str]) -> Spelling:

@@ -24,6 +24,8 @@ from bitextfilter.arrays import Floats
 from bitextfilter.errors import ModelError
 from bitextfilter.io.files import open_output
 from bitextfilter.io.json_text import json_bytes
+from bitextfilter.text.compiled_ngrams import evidence as compiled_evidence
+from bitextfilter.text.compiled_ngrams import group_sums
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.words import numbered
 
@@ -57,15 +59,10 @@ def ngrams(words: Sequence[str], buckets: int) -> Ragged:
         words: ``u`` of them, or whole texts.
         buckets: a power of 2.
     """
-    find, runs, owners = _letters(), list[str](), list[int]()
-    for place, text in enumerate(words):
-        found = find(text.lower())
-        runs += found
-        owners += [place] * len(found)
-    characters = np.frombuffer("".join(f" {run} " for run in runs).encode("utf-32-le"), "<u4")
+    characters, runs = _runs(words)
     codes, bits = characters.astype(np.uint64), np.uint64(64 - (buckets.bit_length() - 1))
-    run = np.repeat(np.arange(len(runs)), [len(each) + 2 for each in runs])
-    owner = np.array(owners, dtype=np.int64)[run]
+    run = np.repeat(np.arange(len(runs)), runs.lengths)
+    owner = runs.flat[run]
     keys, places = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     mixed = np.zeros(len(codes), np.uint64)
     for n in range(1, LONGEST + 1):
@@ -82,8 +79,27 @@ def ngrams(words: Sequence[str], buckets: int) -> Ragged:
     return Ragged(flat, np.bincount(owner, minlength=len(words)).astype(np.int64))
 
 
+def _runs(words: Sequence[str]) -> tuple[NDArray[np.uint32], Ragged]:
+    """Return the code points of the runs of letters of words, in lower case, between spaces.
+
+    And the word of each run, as ``flat``, and its number of characters with the spaces.
+    """
+    find, runs, counts = _letters(), list[str](), list[int]()
+    for word in words:
+        found = find(word.lower())
+        runs += found
+        counts.append(len(found))
+    text = f" {'  '.join(runs)} " if runs else ""
+    owners = np.repeat(np.arange(len(words)), np.array(counts, dtype=np.int64))
+    lengths = np.fromiter(map(len, runs), np.int64, len(runs)) + 2
+    codes = np.frombuffer(text.encode("utf-32-le"), "<u4").astype(np.uint32, copy=False)
+    return codes, Ragged(owners, lengths)
+
+
 def _sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32]:
     """Add up the *rows* ``(m, l)`` at the places of each group: ``(n, l)``."""
+    if (added := group_sums(rows, groups)) is not None:
+        return added
     sums = np.zeros((len(groups), rows.shape[1]), dtype=np.int32)
     for size in np.unique(groups.lengths):  # a dozen times as fast as reduceat
         some = np.flatnonzero(groups.lengths == size)
@@ -112,6 +128,9 @@ class NgramIdentifier:
 
         The evidence of a text is the sum of its words'.
         """
+        found = compiled_evidence(*_runs(words), len(words), self.weights)
+        if found is not None:
+            return found
         grams = ngrams(words, len(self.weights))
         return np.hstack([_sums(self.weights, grams), grams.lengths[:, None].astype(np.int32)])
 

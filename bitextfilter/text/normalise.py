@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,26 @@ class Normalisation(Settings):
             text = " ".join(parts.findall(text))
         return text
 
+    def each(self, tokens: Sequence[str], language: str) -> list[str]:
+        """Normalise each of some texts without line breaks: faster for many."""
+        if not self.by_words or not self.apart:
+            return [self(token, language) for token in tokens]
+        found = list(tokens)
+        rest = [at for at, token in enumerate(found) if not (token.isascii() and token.isalnum())]
+        text = "\n".join([found[at] for at in rest])
+        if text.count("\n") >= max(1, len(rest)):
+            return [self(token, language) for token in tokens]
+        # No step looks beyond a line break: nothing composes with one, and it ends words.
+        text = _plain_lines(text)
+        if self.lowercase:
+            found = [token.lower() for token in found]
+            text = normal_form(text.lower())
+        parts = _ASCII_LINES if text.isascii() else _parts("\n")
+        lines = " ".join(parts.findall(text)).split("\n")
+        for at, line in zip(rest, lines, strict=False):
+            found[at] = line.strip(" ")
+        return found
+
     @property
     def by_words(self) -> bool:
         """Whether normalising the words between white space one by one gives the same result."""
@@ -110,17 +131,29 @@ def _plain(sentence: str) -> str:
     return " ".join(sentence.split())
 
 
+def _plain_lines(text: str) -> str:
+    """Do what :func:`_plain` does to each line, but for single spaces."""
+    if not text.replace("\n", "").isprintable():
+        text = _LINE_SPACES.sub(" ", INVISIBLE.sub("", text))
+    return text if text.isascii() else normal_form(text.replace(_RESERVED, "_"))
+
+
+_LINE_SPACES = re.compile("(?:(?!\n)[\\s\x00-\x1f\x7f-\x9f])+")
 _ASCII_PARTS = re.compile(r"[!-/:-@\[-`{-~]|[^!-/:-@\[-`{-~ ]+")
+_ASCII_LINES = re.compile(r"[!-/:-@\[-`{-~]|[^!-/:-@\[-`{-~ \n]+|\n")
 
 
 @functools.cache
-def _parts() -> re.Pattern[str]:
-    """Return the pattern of one mark (Unicode's categories P and S) or a run of others."""
+def _parts(end: str = "") -> re.Pattern[str]:
+    """Return the pattern of one mark (Unicode's categories P and S) or a run of others.
+
+    *end*: a character that is no part of a run, too.
+    """
     codes = np.flatnonzero(characters.in_category("P", "S"))
     runs = np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1)
     marks = "".join(f"{re.escape(chr(run[0]))}-{re.escape(chr(run[-1]))}" for run in runs)
     # Letters and digits match fastest; the second alternative is the whole rule.
-    return re.compile(rf"(?:[^\W_]+|[^{marks} ]+)+|[{marks}]")
+    return re.compile(rf"(?:[^\W_]+|[^{marks} {end}]+)+|[{marks}{end}]")
 
 
 def load_normalisation(folder: Path) -> Normalisation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
-from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, View
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, RaggedStore, View
 from bitextfilter.text.segment import (
     SEGMENTERS,
     UNKNOWN,
@@ -25,6 +24,7 @@ from bitextfilter.text.segment import (
     load_segmenter,
     save_segmenter,
 )
+from bitextfilter.text.token_table import TokenTable
 from bitextfilter.text.trigrams import (
     LONGEST,
     SHORTEST,
@@ -35,9 +35,9 @@ from bitextfilter.text.trigrams import (
 )
 from bitextfilter.text.units import is_unspaced
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
-from bitextfilter.text.words import numbered, split_words
+from bitextfilter.text.words import split_words
 
-_MOST = 1 << 19
+_MOST = 1 << 20
 """The cache begins anew after this many characters: a token may be as long as a line."""
 
 
@@ -53,23 +53,30 @@ class TokenCache:
         self._forget()
 
     def _forget(self) -> None:
-        self._places: dict[str, int] = {}
+        self._table = TokenTable()
         self._characters = 0
-        self._views = dict(self._number([]))
+        self._views = {view: RaggedStore(ids) for view, ids in self._number([]).items()}
 
-    def read(self, tokens: Sequence[str]) -> dict[str, Ragged]:
-        """Return the ids of distinct tokens, by view."""
+    def read(self, sentences: Sequence[str]) -> tuple[Ragged, dict[str, Ragged]]:
+        """Return the tokens of each sentence, and the ids of each distinct token, by view.
+
+        The rows are places among the distinct tokens; the first of these is the empty one, which
+        is in no sentence.
+        """
         with self._lock:
             if self._characters > self._most:
                 self._forget()
-            known = self._places
-            if new := [token for token in tokens if token not in known]:
-                for view, ids in self._number(new).items():
-                    self._views[view] = self._views[view].followed_by(ids)
-                known.update(zip(new, count(len(known)), strict=False))
-                self._characters += sum(map(len, new))
-            places = np.fromiter(map(known.__getitem__, tokens), np.int64, len(tokens))
-            return {view: ids.take(places) for view, ids in self._views.items()}
+            try:
+                window = self._table.read(sentences)
+                if window.new:
+                    for view, ids in self._number(window.new).items():
+                        self._views[view].append(ids)
+            except BaseException:  # the table has tokens without ids
+                self._forget()
+                raise
+            self._characters += sum(map(len, window.new))
+            views = {view: ids.take(window.numbers) for view, ids in self._views.items()}
+            return window.rows, views
 
 
 _FOREIGN = "foreign"
@@ -226,21 +233,22 @@ class TextProcessor:
         # Each distinct token is normalised once, in _ids, unless that needs whole sentences.
         if not self.normalisation.by_words:
             sentences = self.normalise(sentences, language)
-        rows, tokens = numbered(sentences)
         key = language, tuple(views)
         if key not in self._caches:
             self._caches.setdefault(key, TokenCache(partial(self._ids, *key)))
-        read = self._caches[key].read(tokens)
+        rows, read = self._caches[key].read(sentences)
         # Tokens that normalise to nothing are dropped. A sentence that is left without any gets
         # token 0, the empty one, whose id is UNKNOWN.
         nonempty = read[views[0]].lengths > 0
-        rows = rows.only(nonempty[rows.flat]).filled(0)
+        if not nonempty[1:].all():
+            rows = rows.only(nonempty[rows.flat])
+        rows = rows.filled(0)
         return {view: View(rows, read[view].filled(UNKNOWN)) for view in views}
 
     def _ids(self, language: str, views: Sequence[str], tokens: list[str]) -> dict[str, Ragged]:
         """Return the ids of tokens, by view; no id for a token that normalises to nothing."""
         if self.normalisation.by_words:
-            tokens = self.normalise(tokens, language)
+            tokens = self.normalisation.each(tokens, language)
         nonempty = np.fromiter(map(bool, tokens), dtype=bool, count=len(tokens))
         found = {}
         for view in views:

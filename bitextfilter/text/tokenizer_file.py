@@ -13,7 +13,6 @@ from bitextfilter.io.json_text import parse_json
 from bitextfilter.text.processor import TokenCache
 from bitextfilter.text.ragged import Ragged, View
 from bitextfilter.text.tokenizer_words import word_cut
-from bitextfilter.text.words import numbered
 
 _IDS, _WHOLE = "ids", -1
 _REMEMBERED = 1 << 21
@@ -85,8 +84,8 @@ class TokenizerFile:
         return ids.followed_by(self._read([sentences[row] for row in rows.tolist()])).take(order)
 
     def _by_words(self, sentences: Sequence[str]) -> Ragged:
-        rows, words = numbered(sentences)
-        return View(rows, self._words.read(words)[_IDS]).ids()
+        rows, words = self._words.read(sentences)
+        return View(rows, words[_IDS]).ids()
 
     def _word_ids(self, words: list[str]) -> Mapping[str, Ragged]:
         """Return the ids of words: ``_WHOLE`` where the sentence must be read whole."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Indices, Integers, Keys, Mask
 from bitextfilter.settings import Settings, setting
+from bitextfilter.text.compiled_ngrams import KeyTable
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
@@ -115,7 +116,7 @@ class CountedTrigrams:
         keys = _keys_of(vocabulary.pieces)
         order = np.argsort(keys)
         self._keys = keys[order]
-        self._ids = (order + len(RESERVED)).astype(np.int32)
+        self._table = KeyTable(self._keys, (order + len(RESERVED)).astype(np.int32))
 
     @classmethod
     def learn(
@@ -162,15 +163,11 @@ class CountedTrigrams:
     def __call__(self, words: Sequence[str], most: int | None = None) -> Ragged:
         """See :class:`Trigrams`. *most*: only the first of them are known; None: all."""
         keys, lengths = _keys(words, self.syllabic, self.longest)
-        known = np.zeros(len(keys), dtype=bool)
-        ids = np.full(len(keys), UNKNOWN, dtype=np.int32)
-        if len(self._keys):
-            places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-            known = self._keys[places] == keys
-            ids[known] = self._ids[places[known]]
+        ids = self._table.find(keys)
+        known = ids > 0
         if most is not None:
             known &= ids < len(RESERVED) + most
-            ids[~known] = UNKNOWN
+        ids[~known] = UNKNOWN
         # A word without a known trigram keeps its first one, as UNKNOWN.
         starts = np.cumsum(lengths) - lengths
         found = np.add.reduceat(known, starts) if len(lengths) else lengths

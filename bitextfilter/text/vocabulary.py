@@ -16,7 +16,7 @@ from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.io.array_file import load_arrays, save_arrays
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.words import WordNumbers
+from bitextfilter.text.token_table import WordNumbers
 
 PAD = 0
 BEGIN = 2

@@ -17,44 +17,18 @@ from bitextfilter.settings import Settings, setting
 from bitextfilter.text.composition import normal_form
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.token_table import TokenTable
 from bitextfilter.text.units import UNSPACED
-
-
-class WordNumbers(dict[str, int]):
-    """Numbers of distinct words, given in order of appearance."""
-
-    def __init__(self, first: str | None = None) -> None:
-        """Begin with the word number 0, if one is given."""
-        self.words: list[str] = []
-        """The words by number."""
-        if first is not None:
-            self[first]  # numbered by __missing__
-
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self.words)
-        self.words.append(word)
-        return number
-
-
-_BETWEEN = "\0"
-"""A word put between sentences; within one, this control character counts as white space."""
 
 
 def numbered(sentences: Sequence[str]) -> tuple[Ragged, list[str]]:
     """Return the words of each sentence, as indices of distinct words, and the distinct words.
 
-    The first distinct word is the empty one, which is in no sentence.
+    The first distinct word is the empty one, which is in no sentence. Words stand between white
+    space or control characters 0.
     """
-    # One text for all sentences is split much faster than one after the other.
-    text = f" {_BETWEEN} ".join(sentences)
-    if text.count(_BETWEEN) >= max(len(sentences), 1):  # a sentence holds it, too
-        text = f" {_BETWEEN} ".join(sentence.replace(_BETWEEN, " ") for sentence in sentences)
-    words = text.split()
-    number = WordNumbers(_BETWEEN)
-    places = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
-    bounds = np.concatenate([[-1], np.flatnonzero(places == 0), [len(places)]])
-    lengths = np.diff(bounds)[: len(sentences)] - 1
-    return Ragged(places[places > 0], lengths), ["", *number.words[1:]]
+    window = TokenTable().read(sentences)
+    return window.rows, window.new
 
 
 def split_words(normalised: Sequence[str]) -> tuple[list[str], Integers]:

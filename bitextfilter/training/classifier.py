@@ -25,12 +25,9 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Dropout, narrow_training
-from bitextfilter.similarity.pair_classifier import (
-    ClassifierSettings,
-    Logits,
-    PairClassifier,
-    build_classifier,
-)
+from bitextfilter.similarity.classifier_settings import ClassifierSettings
+from bitextfilter.similarity.pair_classifier import PairClassifier, build_classifier
+from bitextfilter.similarity.pair_scoring import Logits
 from bitextfilter.training.calibration import Metrics, fit_calibration, measure
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
 from bitextfilter.training.loop import Learner, Progress, Stream, learn_in_memory

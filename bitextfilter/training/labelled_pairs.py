@@ -18,7 +18,8 @@ from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.similarity.pair_classifier import PairClassifier
 from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_rows import WordRows, WordSentences
+from bitextfilter.similarity.word_rows import WordRows
+from bitextfilter.similarity.word_sentences import WordSentences, padded
 from bitextfilter.text.bigrams import bigrams, level_table
 from bitextfilter.text.features import Cut, WordReader, spellings
 from bitextfilter.training.settings import ClassifierTraining
@@ -188,7 +189,7 @@ class WordSide:
     def sentences(self, pairs: Indices, size: int) -> WordSentences:
         """Return this side of some pairs, each filled up to *size* words."""
         rows = self.rows[pairs]
-        return self.words.padded(rows, size, self.vectors[rows].astype(np.float32))
+        return padded(self.words, rows, size, self.vectors[rows].astype(np.float32))
 
     def lengths(self, pairs: Indices) -> Indices:
         """Words of this side of some pairs, ``(pairs,)``."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import Model, distinct
-from bitextfilter.similarity.pair_classifier import ClassifierSettings, PairClassifier
-from bitextfilter.similarity.word_network import WordClassifierSettings
+from bitextfilter.similarity.classifier_settings import ClassifierSettings, WordClassifierSettings
+from bitextfilter.similarity.pair_classifier import PairClassifier, load_classifier
 from bitextfilter.text.features import WordReader
 from bitextfilter.training.mapping import least_squares
 
@@ -62,17 +62,18 @@ def started(
     Raises SettingsError as :func:`check_start`, and for another *shape*.
     """
     check_start(start, model, shape.kind)
-    assert start.classifier is not None, "check_start has seen to it"
+    classifier = load_classifier(start.folder)
+    assert classifier is not None, "check_start has seen to it"
     if _same_encoder(start, model):
-        return start.classifier.carried(shape, None)
+        return classifier.carried(shape, None)
     assert isinstance(shape, WordClassifierSettings)
     own, other = [], []
     for side in _shared_sides(start, model):
         language, words = model.languages[side], _frequent_words(sides[side])
         own.append(model.encode(words, language) / shape.word_length)
-        other.append(start.encode(words, language) / start.classifier.settings.word_length)
+        other.append(start.encode(words, language) / classifier.settings.word_length)
     change = least_squares(np.concatenate(own), np.concatenate(other))
-    return start.classifier.carried(shape, np.asarray(change, dtype=np.float32))
+    return classifier.carried(shape, np.asarray(change, dtype=np.float32))
 
 
 def _same_encoder(start: Model, model: Model) -> bool:

@@ -21,13 +21,14 @@ from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import Settings, from_mapping, group_rows, setting
 from bitextfilter.similarity import pair_classifier
-from bitextfilter.similarity.neighbours import NEIGHBOURS
-from bitextfilter.similarity.pair_classifier import ClassifierSettings, PairClassifier
-from bitextfilter.similarity.sentence_classifier import (
-    SentenceClassifier,
+from bitextfilter.similarity.classifier_settings import (
+    ClassifierSettings,
     SentenceClassifierSettings,
+    WordClassifierSettings,
 )
-from bitextfilter.similarity.word_network import WordClassifierSettings
+from bitextfilter.similarity.neighbours import NEIGHBOURS
+from bitextfilter.similarity.pair_classifier import PairClassifier
+from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
 from bitextfilter.training.labelled_pairs import (

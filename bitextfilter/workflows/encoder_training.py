@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.encoders.base import Encoder, Network, SentenceEncoder
-from bitextfilter.encoders.combination import CombinationSettings
+from bitextfilter.encoders.base import Encoder, Network
+from bitextfilter.encoders.expressions import CombinationSettings
+from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.recovery import recover

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.encoders.base import SentenceEncoder
 from bitextfilter.encoders.export import (
     check_averages,
     save_onnx,
     save_static,
     vectors_of_pieces,
 )
+from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.encoders.registry import ENCODERS, load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import SECOND, check_replaceable, read_config, writing_folder

@@ -34,7 +34,7 @@ from bitextfilter.scoring.thresholds import (
     printable_line,
     write_thresholds,
 )
-from bitextfilter.similarity.pair_classifier import save_classifier
+from bitextfilter.similarity.pair_classifier import load_classifier, save_classifier
 from bitextfilter.training.adaptation import AdaptationReport, GradedPairs, adapt_output
 from bitextfilter.workflows.classifier_training import ClassifierConfig, labelled_pairs
 
@@ -67,16 +67,18 @@ class Learnt:
     def __init__(
         self, model: Model, judgements: Judgements, standard: Standard, seed: int, file: str
     ) -> None:
-        """Adapt the classifier of *model*, which is changed.
+        """Adapt a copy of the classifier of *model*.
 
         Raises SettingsError for a model without one, and InputError, naming the labels' *file*,
         for labels of one kind.
         """
-        if model.classifier is None:
+        classifier = load_classifier(model.folder)
+        if classifier is None:
             raise SettingsError(
                 f"{model.name} has no classifier to adapt; bitext-train-classifier makes one"
             )
         self.model, self.file, self.standard = model, file, standard
+        self.classifier = classifier
         rows = judged_rows(judgements, standard, file)
         if rows.ruled.all():
             remedy = "label rows that no rule drops, too"
@@ -85,13 +87,13 @@ class Learnt:
             )
         places, grades = grades_of(judgements, standard)
         pairs = [judgements.sample.rows[place][:2] for place in places]
-        config = ClassifierConfig.from_dict({}, kind=model.classifier.settings.kind)
+        config = ClassifierConfig.from_dict({}, kind=classifier.settings.kind)
         labelled = labelled_pairs(model, pairs, grades.astype(np.float32), config)
         sources, targets = map(list, zip(*pairs, strict=True))
         sides = sources, targets
-        offsets = model.classifier.offsets(sides, model.languages, model.processor.cut)
+        offsets = classifier.offsets(sides, model.languages, model.processor.cut)
         graded = GradedPairs(labelled, sources, offsets)
-        self.report: AdaptationReport = adapt_output(model.classifier, graded, seed)
+        self.report: AdaptationReport = adapt_output(classifier, graded, seed)
         order = sorted(range(len(places)), key=lambda n: judgements.sample.rows[places[n]].reason)
         both = np.column_stack([self.report.before, self.report.after])[order].astype(np.float64)
         self.rows: JudgedRows = replace(rows, names=("before", "after"), scores=both)
@@ -118,8 +120,7 @@ class Learnt:
 
         *facts* say how it was made.
         """
-        model, classifier = self.model, self.model.classifier
-        assert classifier is not None
+        model, classifier = self.model, self.classifier
         bits = bits_in(model.folder / "classifier.safetensors")
         old, _ = own_thresholds(model.folder, model_digest(model.folder))
         with writing_folder(folder) as draft:

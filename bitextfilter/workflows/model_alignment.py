@@ -39,7 +39,7 @@ from bitextfilter.mining.search import (
 from bitextfilter.scoring.model import Model
 from bitextfilter.similarity.index import require_faiss
 from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
-from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer
+from bitextfilter.similarity.pair_scoring import EncodedSide, PairScorer
 from bitextfilter.workflows.vector_sources import VectorSource
 
 _FORMAT = 1

@@ -15,7 +15,7 @@ from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.mining.index import given_maker
 from bitextfilter.mining.search import MapTasks, TaskId
 from bitextfilter.scoring.model import Model
-from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer
+from bitextfilter.similarity.pair_scoring import EncodedSide, PairScorer
 
 
 class VectorSource(Protocol):

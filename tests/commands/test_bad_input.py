@@ -22,7 +22,8 @@ from console import BIN, heeding
 from toys import as_older, toy_model
 
 from bitextfilter.commands import embed, score
-from bitextfilter.encoders.combination import AveragingNetwork, AveragingSettings
+from bitextfilter.encoders.combination import AveragingNetwork
+from bitextfilter.encoders.expressions import AveragingSettings
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import NotFoundError
 from bitextfilter.models.checkpoint import load_tensors, save_tensors

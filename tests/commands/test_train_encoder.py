@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 import bitextfilter
 from bitextfilter.commands.frame import training
 from bitextfilter.commands.train_encoder import main
-from bitextfilter.encoders.combination import PARTS
+from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.io.files import locked_if_free
 from bitextfilter.models.checkpoint import load_tensors

@@ -11,7 +11,7 @@ import torch
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.base import LONG, LONGEST, Encoder, Padded
-from bitextfilter.encoders.combination import PARTS
+from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.encoders.registry import ENCODERS, load_encoder, views
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
 from bitextfilter.models import recurrent

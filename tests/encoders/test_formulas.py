@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from bitextfilter.encoders.base import Network, Padded
-from bitextfilter.encoders.combination import PARTS, part_type
+from bitextfilter.encoders.combination import part_type
+from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 

@@ -21,7 +21,7 @@ from bitextfilter.mining.comparable import (
 )
 from bitextfilter.similarity.bidirectional import bidirectional_search
 from bitextfilter.similarity.neighbours import MARGINS, margin_matrix
-from bitextfilter.similarity.pair_classifier import PairScorer
+from bitextfilter.similarity.pair_scoring import PairScorer
 from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix, unit_rows
 
 Pair = tuple[int, int]

@@ -185,7 +185,7 @@ def test_whatever_else_decides_a_score_is_in_the_key(
     values = {
         "SCORES": module.SCORES + 1,
         "__version__": "99",
-        "arithmetic": lambda device: ["another"],
+        "arithmetic": lambda: ["another"],
         "_version": lambda name: "99" if name == "torch" else "1",
         "model": model,
     }
@@ -194,7 +194,8 @@ def test_whatever_else_decides_a_score_is_in_the_key(
         model = replace(model, digest=digest[:12])
         monkeypatch.setattr(module, "full_model_digest", lambda folder: digest)
     else:
-        monkeypatch.setattr(module, what, values[what])
+        owner = model.encoder if what == "arithmetic" else module
+        monkeypatch.setattr(owner, what, values[what])
     assert run(tmp_path, model, *call)[1]["scored"] == 5
     assert run(tmp_path, model, *call)[1]["scored"] == 0
 

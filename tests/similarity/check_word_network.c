@@ -52,6 +52,7 @@ static void score(Network n, int64_t lanes)
 {
     const int64_t width = WHOLE(n.width), kinds = WHOLE(n.kinds), hidden = WHOLE(n.hidden);
     const int64_t every = WHOLE(n.kinds + FLAG_COUNT + 1), outputs = WHOLE(n.logits);
+    const int64_t columns = WHOLE(3 * n.width + n.meaning + n.kinds), words = 1 + below(100);
     const float *made[] = {
         n.sides = numbers(2 * width),
         n.places = numbers((4 + n.spacing + (n.bigrams ? 4 : 0)) * (width + kinds)),
@@ -61,12 +62,17 @@ static void score(Network n, int64_t lanes)
         n.compared = numbers(width * width), n.compared_bias = numbers(width),
         n.sentence = numbers(2 * n.dim * SENTENCE), n.sentence_bias = numbers(SENTENCE),
         n.hidden_weight = numbers(inputs_plain(&n) * hidden), n.hidden_bias = numbers(hidden),
-        n.out = numbers(hidden * outputs), n.out_bias = numbers(outputs)};
+        n.out = numbers(hidden * outputs), n.out_bias = numbers(outputs),
+        n.table = numbers((n.dim + n.features) * columns), n.table_bias = numbers(columns)};
     const int64_t pairs = 70;
     Side sides[2] = {side_of(&n, 50, 9, pairs), side_of(&n, 20, 30, pairs)};
     float *logits = malloc((size_t)(pairs * n.logits) * sizeof *logits);
     if (word_logits(&n, sides, 0, 3, lanes, logits) || word_logits(&n, sides, 3, pairs, lanes, logits))
         exit(1);
+    float *read = numbers(words * (n.dim + n.features)), *table = numbers(words * columns);
+    word_table(&n, read, words, lanes, table);
+    free(read);
+    free(table);
     for (size_t k = 0; k < sizeof made / sizeof *made; k++)
         free((void *)made[k]);
     for (int s = 0; s < 2; s++) {

@@ -16,11 +16,13 @@ from console import ROOT
 from numpy.typing import NDArray
 
 from bitextfilter.io.compiled import NO_COMPILED
-from bitextfilter.similarity import compiled_words
-from bitextfilter.similarity.compiled_words import CompiledNetwork, SideRows, lanes
-from bitextfilter.similarity.word_classifier import WordClassifier, _Window
-from bitextfilter.similarity.word_network import WordClassifierSettings
-from bitextfilter.similarity.word_rows import WordRows, WordSentences
+from bitextfilter.similarity import compiled_words, word_classifier
+from bitextfilter.similarity.classifier_settings import WordClassifierSettings, word_tensors
+from bitextfilter.similarity.compiled_words import CompiledNetwork, lanes
+from bitextfilter.similarity.word_classifier import TorchWords, WordClassifier
+from bitextfilter.similarity.word_rows import SideRows, WordRows
+from bitextfilter.similarity.word_scoring import network_weights
+from bitextfilter.similarity.word_sentences import WordSentences, padded
 from bitextfilter.text.features import spellings
 from bitextfilter.text.ragged import Ragged
 
@@ -52,7 +54,7 @@ def classifier_of(settings: WordClassifierSettings) -> WordClassifier:
     return classifier.eval()
 
 
-def windows_of(classifier: WordClassifier, longest: int = 1000) -> list[_Window]:
+def windows_of(classifier: WordClassifier, longest: int = 1000) -> list[SideRows]:
     """Sentences of one to many words, some unknown, repeated or of figures, in 90 pairs."""
     chance = np.random.default_rng(4)
     lengths = [[1, 1, longest, 2, 150, 33], [1, 17, 40, longest // 5, 3, 16]]
@@ -70,28 +72,28 @@ def windows_of(classifier: WordClassifier, longest: int = 1000) -> list[_Window]
         places = np.concatenate([np.arange(6), chance.integers(0, len(sizes), 84)])
         sentences = chance.standard_normal((len(sizes), classifier.settings.dim))
         rows = WordRows(Ragged(flat, sizes), spaced, spelling)
-        lags = np.zeros(len(sizes))
-        found.append(_Window(places, table, rows, lags, sentences.astype(np.float32)))
+        found.append(SideRows(places, table.numpy(), rows, sentences.astype(np.float32)))
     return found
 
 
 def compiled_logits(
     classifier: WordClassifier,
-    windows: list[_Window],
+    windows: list[SideRows],
     pairs: NDArray[np.int64],
     lanes: int,
     threads: int = 1,
 ) -> NDArray[np.float32]:
-    weights = {name: tensor.numpy() for name, tensor in classifier.network.state_dict().items()}
-    if classifier.bigrams is not None:
-        weights["levels"] = classifier.bigrams.numpy()
-    sides = [SideRows(w.places[pairs], w.table.numpy(), w.words, w.vectors) for w in windows]
-    return CompiledNetwork(classifier.settings, weights, lanes).logits(sides, threads)
+    sides = [replace(window, rows=window.rows[pairs]) for window in windows]
+    return compiled_network(classifier, lanes).logits(sides, threads)
 
 
-def exact_logits(classifier: WordClassifier, windows: list[_Window]) -> NDArray[np.float32]:
+def compiled_network(classifier: WordClassifier, lanes: int) -> CompiledNetwork:
+    state = {name: tensor.numpy() for name, tensor in classifier.state_dict().items()}
+    return CompiledNetwork(classifier.settings, network_weights(state), lanes)
+
+
+def exact_logits(classifier: WordClassifier, windows: list[SideRows]) -> NDArray[np.float32]:
     """Torch's, in float64."""
-    padded = WordRows.padded
 
     def twice(words: WordRows, rows: Any, size: int, vectors: Any) -> WordSentences:
         side = padded(words, rows, size, vectors)
@@ -99,9 +101,13 @@ def exact_logits(classifier: WordClassifier, windows: list[_Window]) -> NDArray[
         return replace(side, **{name: getattr(side, name).double() for name in names})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WordRows, "padded", twice)
+        patch.setattr(word_classifier, "padded", twice)
         patch.setattr(torch.Tensor, "float", torch.Tensor.double)
-        return copy.deepcopy(classifier).double()._block_logits(1, *windows)
+        return TorchWords(copy.deepcopy(classifier).double()).logits(windows)
+
+
+def compiles(classifier: WordClassifier) -> bool:
+    return isinstance(classifier.scoring()._network, CompiledNetwork)
 
 
 def widths() -> list[int]:
@@ -124,6 +130,28 @@ def test_the_logits_are_torchs(settings: WordClassifierSettings) -> None:
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
+def test_the_table_of_words_is_torchs(settings: WordClassifierSettings) -> None:
+    available = widths()
+    classifier, chance = classifier_of(settings), np.random.default_rng(6)
+    shapes = (300, settings.dim), (300, settings.word_features)
+    vectors, features = (chance.random(shape, dtype=np.float32) for shape in shapes)
+    vectors[7] = 0
+    expected = TorchWords(classifier).table(vectors, features)
+    for width in available:
+        network = compiled_network(classifier, width)
+        found = network.table(vectors, features)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+        for some in (slice(3, 4), slice(5, 50), slice(0, 0)):
+            assert np.array_equal(network.table(vectors[some], features[some]), found[some])
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_the_tensors_have_the_networks_shapes(settings: WordClassifierSettings) -> None:
+    state = WordClassifier(settings).state_dict()
+    assert word_tensors(settings) == {name: tuple(each.shape) for name, each in state.items()}
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
 def test_a_pair_has_the_same_logits_in_any_company(settings: WordClassifierSettings) -> None:
     available = widths()
     classifier = classifier_of(settings)
@@ -142,7 +170,7 @@ def test_what_is_not_a_number_stays_so() -> None:
     classifier = classifier_of(SMALL)
     windows = windows_of(classifier, 20)
     windows[0].table[5] = float("nan")
-    expected = np.isnan(classifier._block_logits(1, *windows))
+    expected = np.isnan(TorchWords(classifier).logits(windows))
     for width in available:
         found = np.isnan(compiled_logits(classifier, windows, np.arange(90), width))
         assert expected.any() and not expected.all() and np.array_equal(found, expected)
@@ -150,16 +178,16 @@ def test_what_is_not_a_number_stays_so() -> None:
 
 def test_without_a_library_torch_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     classifier = classifier_of(SMALL)
-    assert (classifier._compiled() is None) == (lanes() == 0)
+    assert compiles(classifier) == (lanes() > 0)
     (tmp_path / "text.so").write_text("no library")
     for name in ("none.so", "text.so"):
         monkeypatch.setattr(compiled_words, "LIBRARY", tmp_path / name)
-        assert lanes() == 0 and classifier._compiled() is None
+        assert lanes() == 0 and not compiles(classifier)
 
 
 def test_the_environment_turns_the_library_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(NO_COMPILED, "1")
-    assert lanes() == 0 and classifier_of(SMALL)._compiled() is None
+    assert lanes() == 0 and not compiles(classifier_of(SMALL))
 
 
 def compiled(out: Path, *options: str, source: Path = SOURCE) -> Path:
@@ -175,7 +203,7 @@ def test_a_library_of_another_layout_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = tmp_path / "old.c"
-    functions = ("layout", "lanes", "logits")
+    functions = ("network_layout", "network_lanes", "logits", "table")
     old.write_text("".join(f"long word_{name}(void) {{ return 16; }}\n" for name in functions))
     monkeypatch.setattr(
         compiled_words, "LIBRARY", compiled(tmp_path / "old.so", "-shared", "-fPIC", source=old)

@@ -7,9 +7,8 @@ import math
 import numpy as np
 import torch
 
+from bitextfilter.similarity.classifier_settings import COVERAGE_FEATURES, COVERAGE_SCALARS
 from bitextfilter.similarity.word_network import (
-    COVERAGE_FEATURES,
-    COVERAGE_SCALARS,
     Extent,
     coverage,
     density,

@@ -9,9 +9,12 @@ import pytest
 import torch
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.similarity.pair_classifier import build_classifier, expected_quality, sigmoid
-from bitextfilter.similarity.sentence_classifier import SentenceClassifierSettings
-from bitextfilter.similarity.word_network import WordClassifierSettings
+from bitextfilter.similarity.classifier_settings import (
+    SentenceClassifierSettings,
+    WordClassifierSettings,
+)
+from bitextfilter.similarity.pair_classifier import build_classifier
+from bitextfilter.similarity.pair_scoring import expected_quality, sigmoid
 
 
 def test_the_only_answer_is_the_logit() -> None:

@@ -14,12 +14,9 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.checkpoint import load_tensors, save_tensors
 from bitextfilter.models.folders import read_config, write_config
+from bitextfilter.similarity.classifier_settings import PAIR_FEATURES, SentenceClassifierSettings
 from bitextfilter.similarity.pair_classifier import load_classifier, save_classifier
-from bitextfilter.similarity.sentence_classifier import (
-    PAIR_FEATURES,
-    SentenceClassifier,
-    SentenceClassifierSettings,
-)
+from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 
 DIM = 24
 

@@ -12,11 +12,11 @@ from toys import as_older, sentences, toy_model
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load
+from bitextfilter.similarity.classifier_settings import SentenceClassifierSettings
 from bitextfilter.similarity.pair_classifier import save_classifier
 from bitextfilter.similarity.sentence_classifier import (
     COMPARISONS,
     SentenceClassifier,
-    SentenceClassifierSettings,
     compare_surfaces,
 )
 from bitextfilter.text.features import (

@@ -21,7 +21,7 @@ from console import command
 from numpy.typing import NDArray
 from toys import invented_pairs, invented_words
 
-from bitextfilter.encoders.combination import PARTS
+from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.scoring.model import load
 from bitextfilter.text.trigrams import TRIGRAM_KINDS
 from bitextfilter.training.settings import OBJECTIVES, TrainingSettings

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from toys import LANGUAGES, sentences
 
 from bitextfilter.encoders.base import Encoder, Network
-from bitextfilter.encoders.combination import PARTS
+from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.encoders.registry import ENCODERS, sees_order
 from bitextfilter.models.pooling import POOLINGS
 from bitextfilter.similarity.vectors import cosine_matrix

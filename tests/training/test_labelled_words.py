@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.models.device import torch_threads
+from bitextfilter.similarity.classifier_settings import WordClassifierSettings
 from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.features import spellings
 from bitextfilter.training.classifier import train_classifier
 from bitextfilter.training.labelled_pairs import LabelledWords, Noise, WordSide, _forgotten
@@ -93,7 +93,7 @@ def test_words_of_translations_are_counted_but_for_one_time() -> None:
     classifier = WordClassifier(WordClassifierSettings(DIM))
     pairs.prepare(classifier)
     words = spellings(["a", "b", "c", "d", "e", "x", "y", "z"])
-    places = classifier.buckets(words)
+    places = words.hashes % classifier.settings.buckets
     assert classifier.counts[0, places].tolist() == [2, 0, 0, 0, 255, 0, 0, 0]
     assert classifier.counts[1, places].tolist() == [0, 0, 0, 0, 0, 255, 1, 0]
 
@@ -105,8 +105,8 @@ def test_text_is_counted_with_the_translations_each_sentence_once() -> None:
     classifier = WordClassifier(WordClassifierSettings(DIM, buckets=1 << 16, bigrams=1 << 12))
     pairs.prepare(classifier)
     words = spellings(["wab", "wac", "wad", "wae"])
-    assert classifier.counts[0, classifier.buckets(words)].tolist() == [1, 4, 0, 0]
-    assert classifier.counts[1, classifier.buckets(words)].tolist() == [1, 0, 0, 5]
+    assert classifier.counts[0, words.hashes % classifier.settings.buckets].tolist() == [1, 4, 0, 0]
+    assert classifier.counts[1, words.hashes % classifier.settings.buckets].tolist() == [1, 0, 0, 5]
     seen = [
         WordSide.of([text], encode).sentences(np.zeros(1, np.int64), len(text.split()))
         for text in ("wab wac wac", "wab wae wae", "wab")

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from bitextfilter.encoders.combination import PARTS
+from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES

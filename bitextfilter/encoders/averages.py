@@ -1,0 +1,187 @@
+"""Means of the vectors of sentences' tokens: ``averages.c``, or numpy where it was not built.
+
+Both give the same bits: every sum goes in the order of the text, in float32. A token's vector is
+the sum of the vectors of its ids; a sentence's is the mean of its tokens', divided by their mean
+number of ids. Letters: n sentences, u distinct tokens, v ids, e the width of a vector.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.workers import map_blocks
+from bitextfilter.models.tensor_file import StoredTensor
+from bitextfilter.text.ragged import Ragged
+
+LIBRARY = Path(__file__).with_name("_averages.so")
+
+_LAYOUT = 1
+"""Of the arguments of the functions in ``averages.c``: an older library is left alone."""
+_BLOCK = 2048
+"""Rows computed by one thread at a time."""
+_LONG = 256
+"""Rows of more numbers are summed one by one in numpy."""
+
+_Add = Callable[[NDArray[np.int64]], Vectors]
+"""Returns the vectors to add at these offsets in the flat numbers of rows, one each."""
+
+
+class _Table(ctypes.Structure):
+    _fields_ = (
+        ("numbers", ctypes.c_void_p),
+        ("scales", ctypes.c_void_p),
+        ("bits", ctypes.c_int64),
+        ("width", ctypes.c_int64),
+    )
+
+
+class _Rows(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("flat", "starts", "lengths"))
+
+
+class VectorTable:
+    """Vectors of ids ``(v, e)``, in the form that they are stored in."""
+
+    def __init__(self, stored: StoredTensor) -> None:
+        """Take a matrix of floats, or quantised ones."""
+        if stored.scales is None:
+            stored = StoredTensor(np.require(stored.numbers, np.float32, ["C", "A"]))
+        else:
+            scales = np.require(stored.scales, np.float32, ["C", "A"])
+            stored = StoredTensor(np.require(stored.numbers, None, ["C", "A"]), scales)
+        self._stored, (self.size, self.width) = stored, stored.shape
+        shape = stored.numbers.shape
+        self._bits = 32 if stored.scales is None else shape[1] if len(shape) == 3 else 8
+
+    def __getitem__(self, ids: Indices) -> Vectors:
+        """Return the vectors of some ids, float32."""
+        scales = self._stored.scales
+        rows = StoredTensor(self._stored.numbers[ids], None if scales is None else scales[ids])
+        return rows.array()
+
+    def sums(
+        self, tokens: Ragged, weights: NDArray[np.float32] | None = None, threads: int = 1
+    ) -> Vectors:
+        """Add up the vectors of each token's ids → float32 ``(u, e)``.
+
+        *weights*: factors of the vectors of all ids, ``(v,)``. Raises MemoryError.
+        """
+        factors = None if weights is None else np.ascontiguousarray(weights[tokens.flat])
+        if (library := _library()) is None:
+            sums = np.empty((len(tokens), self.width), dtype=np.float32)
+            _add_in_order(sums, tokens, partial(self._weighted, tokens, factors))
+            return sums
+        if self._bits >= 8:
+            return self._sums(library, tokens, factors, threads)
+        # Bits are slow to read: each vector is widened once.
+        used = np.zeros(self.size, dtype=np.bool_)
+        used[tokens.flat] = True
+        distinct = np.flatnonzero(used)
+        one_each = Ragged(distinct, np.ones(len(distinct), np.int64))
+        wide = VectorTable(StoredTensor(self._sums(library, one_each, None, threads)))
+        places = (np.cumsum(used) - 1)[tokens.flat]
+        return wide._sums(library, Ragged(places, tokens.lengths), factors, threads)
+
+    def _sums(
+        self, library: ctypes.CDLL, rows: Ragged, factors: NDArray[np.float32] | None, threads: int
+    ) -> Vectors:
+        """See :meth:`sums`; *factors*: of the vectors of the flat ids."""
+        sums = np.empty((len(rows), self.width), dtype=np.float32)
+        arrays, given = _rows_of(rows)
+        scales = self._stored.scales
+        at = None if scales is None else scales.ctypes.data
+        table = _Table(self._stored.numbers.ctypes.data, at, self._bits, self.width)
+        by = None if factors is None else factors.ctypes.data
+
+        def run(first: int) -> None:
+            last = min(first + _BLOCK, len(rows))
+            if library.averages_sum(table, given, by, first, last, sums.ctypes.data):
+                raise MemoryError
+
+        map_blocks(run, range(0, len(rows), _BLOCK), threads)
+        del arrays  # which had to live until now
+        return sums
+
+    def _weighted(
+        self, tokens: Ragged, factors: NDArray[np.float32] | None, at: NDArray[np.int64]
+    ) -> Vectors:
+        """Return the vectors of the ids at some offsets, times their factors."""
+        vectors = self[tokens.flat[at]]
+        return vectors if factors is None else vectors * factors[at, None]
+
+
+def means(sums: Vectors, ids: Indices, sentences: Ragged, out: Vectors, threads: int = 1) -> None:
+    """Write the means of the sums of sentences' tokens.
+
+    Args:
+        sums: of the tokens, ``(u, e)``: see :meth:`VectorTable.sums`.
+        ids: numbers of ids of the tokens, ``(u,)``.
+        sentences: places of their tokens, at least one each.
+        out: ``(n, e)``, which may be some columns of a wider array.
+        threads: how many blocks are computed side by side.
+    """
+    if (library := _library()) is None:
+        _add_in_order(out, sentences, lambda at: sums[sentences.flat[at]])
+        counts = np.zeros((len(sentences), 1), dtype=np.float32)
+        each = ids.astype(np.float32)[:, None]
+        _add_in_order(counts, sentences, lambda at: each[sentences.flat[at]])
+        tokens = sentences.lengths.astype(np.float32)[:, None]
+        out /= tokens
+        out /= counts / tokens
+        return
+    arrays, rows = _rows_of(sentences)
+    counted, pitch = np.ascontiguousarray(ids, np.int64), out.strides[0] // out.itemsize
+
+    def run(first: int) -> None:
+        last = min(first + _BLOCK, len(sentences))
+        given = sums.ctypes.data, sums.shape[1], counted.ctypes.data, rows
+        library.averages_mean(*given, first, last, out.ctypes.data, pitch)
+
+    map_blocks(run, range(0, len(sentences), _BLOCK), threads)
+    del arrays  # which had to live until now
+
+
+def _library() -> ctypes.CDLL | None:
+    library = compiled_library(LIBRARY, _LAYOUT)
+    if library:
+        table, rows = ctypes.POINTER(_Table), ctypes.POINTER(_Rows)
+        pointer, number = ctypes.c_void_p, ctypes.c_int64
+        library.averages_sum.restype, library.averages_mean.restype = number, None
+        library.averages_sum.argtypes = [table, rows, pointer, number, number, pointer]
+        library.averages_mean.argtypes = [
+            *(pointer, number, pointer, rows),
+            *(number, number, pointer, number),
+        ]
+    return library
+
+
+def _rows_of(ragged: Ragged) -> tuple[list[NDArray[np.int64]], _Rows]:
+    """Return rows for the library, and the arrays that it reads."""
+    given = ragged.flat, ragged.starts, ragged.lengths
+    arrays = [np.ascontiguousarray(array, np.int64) for array in given]
+    return arrays, _Rows(*(array.ctypes.data for array in arrays))
+
+
+def _add_in_order(out: Vectors, rows: Ragged, add: _Add) -> None:
+    """Write the sums of the vectors of the numbers of each row, each in the order of the row."""
+    out[...] = 0
+    short = np.flatnonzero(rows.lengths <= _LONG)
+    short = short[np.argsort(-rows.lengths[short], kind="stable")]
+    lengths, starts = rows.lengths[short], rows.starts[short]
+    for place in range(int(lengths.max(initial=0))):
+        active = np.searchsorted(-lengths, -place, side="left")  # those of more numbers than that
+        out[short[:active]] += add(starts[:active] + place)
+    for row in np.flatnonzero(rows.lengths > _LONG):
+        first, length = int(rows.starts[row]), int(rows.lengths[row])
+        for at in range(first, first + length, _BLOCK):
+            more = add(np.arange(at, min(at + _BLOCK, first + length)))
+            more[0] += out[row]
+            out[row] = np.add.accumulate(more, axis=0, dtype=np.float32)[-1]

@@ -1,0 +1,362 @@
+"""Facts of many sentences in one pass over their bytes: ``facts.c``, where it was compiled.
+
+A *sort* of characters is a table over all code points, or a string of some signs. What rules ask of
+a batch — how many characters of a sort each sentence has, or words with one — is remembered, and
+read of the next batch at once. :class:`bitextfilter.filters.pairs.BatchSide` asks, and computes in
+numpy what is not known here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Integers, Mask
+from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.fields import Utf8
+from bitextfilter.text import characters
+
+LIBRARY = Path(__file__).with_name("_facts.so")
+_LAYOUT = 1
+"""Of the structures below and in ``facts.c``."""
+
+Sort = str | Mask
+"""Signs, or a table ``(0x110000,)`` of the characters."""
+
+_MOST = 32
+"""Sorts, and meetings, of one pass."""
+_MOST_KINDS = 256
+_CODES = 0x110000
+_LINE_END = 0x0A
+_PAGE, _LINE = 1024, 16
+"""Numbers in a page of memory, and in a line of the cache."""
+
+SPREAD = np.uint32(0x9E3779B1)
+"""An odd number with its bits well spread (2**32 over the golden ratio)."""
+_SKETCH_BITS = 15
+
+
+class _Side(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("data", "starts", "ends")),
+        ("count", ctypes.c_int64),
+    )
+
+
+class _Kinds(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("kinds", "members", "spaces", "breaks")),
+        *((name, ctypes.c_void_p) for name in ("first", "second", "asked")),
+        *((name, ctypes.c_int64) for name in ("tables", "answers")),
+    )
+
+
+_COUNTS = ("characters", "words", "lone", "spaced words")
+_NUMBERS = ("lengths", "longest", "meetings")
+
+
+class _Facts(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("answers", *_NUMBERS)),
+        ("stride", ctypes.c_int64),
+    )
+
+
+def _library() -> ctypes.CDLL | None:
+    library = compiled_library(LIBRARY, _LAYOUT)
+    if library:
+        library.side_repeats.restype = library.side_sketches.restype = ctypes.c_int64
+    return library
+
+
+def is_compiled() -> bool:
+    """Return whether the library is there."""
+    return _library() is not None
+
+
+def _pointer(array: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def _side(texts: Utf8) -> Any:
+    places = (np.ascontiguousarray(some, dtype=np.int64) for some in (texts.starts, texts.ends))
+    arrays = (np.frombuffer(texts.data, dtype=np.uint8), *places)
+    side = _Side(*map(_pointer, arrays), len(texts.starts))
+    side.arrays = arrays  # kept as long as the pointers
+    return ctypes.byref(side)
+
+
+def _key(sort: Sort) -> str | int:
+    return sort if isinstance(sort, str) else id(sort)
+
+
+def _places(sort: Sort) -> Integers:
+    """Return where a sort begins and ends, in any order."""
+    if isinstance(sort, str):
+        codes = np.array([ord(sign) for sign in sort], dtype=np.int64)
+        return np.concatenate([codes, codes + 1])
+    return np.flatnonzero(sort[1:] != sort[:-1]) + 1
+
+
+def _at(sort: Sort, edges: Integers) -> Mask:
+    """Return which of some thousand code points are of a sort."""
+    if isinstance(sort, str):
+        return np.isin(edges, [ord(sign) for sign in sort])
+    return np.asarray(sort[edges])
+
+
+def holds(sort: Sort, codes: NDArray[Any]) -> Mask:
+    """Return which code points are of a sort, of the shape of *codes*."""
+    if isinstance(sort, str) and len(sort) == 1:
+        return np.asarray(codes == ord(sort))
+    return np.asarray((_table(sort) if isinstance(sort, str) else sort)[codes])
+
+
+@functools.cache
+def _table(signs: str) -> Mask:
+    table = np.zeros(_CODES, dtype=bool)
+    table[[ord(sign) for sign in signs]] = True
+    return table
+
+
+_Key = tuple[str, str | int]
+"""One of ``_COUNTS`` and a sort."""
+_MeetingKey = tuple[str | int, str | int]
+
+
+class _Asked(NamedTuple):
+    """What rules asked for."""
+
+    counts: dict[_Key, Sort]
+    meetings: dict[_MeetingKey, tuple[Sort, Sort]]
+
+    def sorts(self) -> list[Sort]:
+        """Return the sorts whose characters or words are counted, each once."""
+        return [*{_key(sort): sort for sort in self.counts.values()}.values()]
+
+
+class _Known(NamedTuple):
+    """Kinds of code points: all of a kind are alike in every sort that was asked for."""
+
+    arrays: tuple[NDArray[Any], ...]
+    """As ``Kinds`` of ``facts.c`` has them."""
+    tables: int
+    answers: dict[_Key, int]
+    """The place of each count."""
+    meetings: dict[_MeetingKey, int]
+    """The bit of each meeting."""
+
+
+def _known(asked: _Asked) -> _Known | None:
+    """Group the code points; None if they are of too many kinds."""
+    spaces, unspaced = characters.is_space(), characters.in_script(*characters.UNSPACED)
+    sorts: list[Sort] = [~spaces, unspaced, *asked.sorts()]
+    every = [*sorts, *(sort for both in asked.meetings.values() for sort in both)]
+    edges = np.unique(np.concatenate([[0, _LINE_END, _LINE_END + 1], *map(_places, every)]))
+    edges = edges[edges < len(spaces)]
+    rows = np.stack([*(_at(sort, edges) for sort in every), edges == _LINE_END], axis=1)
+    _, some, kinds = np.unique(
+        np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    if len(some) > _MOST_KINDS:
+        return None
+    of_code = kinds.reshape(-1).astype(np.uint8).repeat(np.diff(edges, append=len(spaces)))
+    rows, tables, meetings = rows[some], len(sorts), len(asked.meetings)
+    members = np.zeros((len(some), _MOST), dtype=np.uint8)
+    members[:, :tables] = rows[:, :tables]
+    bits = np.left_shift(np.uint32(1), np.arange(meetings, dtype=np.uint32))
+    sides = rows[:, tables:-1].reshape(len(some), meetings, 2)
+    first, second = ((sides[:, :, at] * bits).sum(axis=1).astype(np.uint32) for at in (0, 1))
+    ends = ~rows[:, 0]
+    breaks = ends | rows[:, 1]
+    table_of = {_key(sort): table for table, sort in enumerate(sorts)}
+    answers = [_COUNTS.index(name) * _MOST + table_of[key] for name, key in asked.counts]
+    answers = [_COUNTS.index("words") * _MOST, 1, *answers]
+    signs = (np.where(part, 255, 0).astype(np.uint8) for part in (ends, breaks))
+    return _Known(
+        (of_code, members, *signs, first, second, np.array(answers, dtype=np.int32)),
+        tables,
+        {key: place for place, key in enumerate(asked.counts, 2)},
+        {key: bit for bit, key in enumerate(asked.meetings)},
+    )
+
+
+class FactReader:
+    """Reads facts of one batch after another: those that were asked of an earlier one."""
+
+    def __init__(self) -> None:
+        self._asked = _Asked({}, {})
+        self._known: _Known | None = None
+        self._learnt = (-1, -1)
+        """How many counts and meetings were asked for when the code points were grouped."""
+
+    def __reduce__(self) -> Any:
+        """Return the parts for another process, which learns anew."""
+        return FactReader, ()
+
+    def read(self, texts: Utf8) -> Facts | None:
+        """Read the facts of a batch; None where the library is missing."""
+        library = _library()
+        if library is None:
+            return None
+        asked = _Asked(self._asked.counts.copy(), self._asked.meetings.copy())
+        sizes = len(asked.counts), len(asked.meetings)
+        if sizes != self._learnt:
+            self._known, self._learnt = _known(asked) or self._known, sizes
+        known = self._known
+        return None if known is None else Facts(self, known, library, texts)
+
+    def ask(self, count: str, sort: Sort) -> None:
+        """Count a sort in the batches to come, if there is room."""
+        sorts = {_key(some) for some in self._asked.sorts()} | {_key(sort)}
+        if len(sorts) + 2 <= _MOST:
+            self._asked.counts[count, _key(sort)] = sort
+
+    def ask_meeting(self, first: Sort, second: Sort) -> None:
+        """Look for a meeting in the batches to come, if there is room."""
+        if len(self._asked.meetings) < _MOST:
+            self._asked.meetings[_key(first), _key(second)] = first, second
+
+
+class Facts:
+    """Facts of the n sentences of a batch. A method returns None for what was not read."""
+
+    def __init__(
+        self, reader: FactReader, known: _Known, library: ctypes.CDLL, texts: Utf8
+    ) -> None:
+        self._reader, self._known = reader, known
+        count = len(texts.starts)
+        stride = -(-count // _PAGE) * _PAGE + _LINE
+        places = known.arrays[-1]
+        self._answers = np.empty((len(places), stride), dtype=np.int32)[:, :count]
+        self._numbers = {name: np.empty(count, dtype=np.int32) for name in _NUMBERS}
+        kinds = _Kinds(*map(_pointer, known.arrays), known.tables, len(places))
+        facts = _Facts(*map(_pointer, (self._answers, *self._numbers.values())), stride)
+        library.side_facts(_side(texts), ctypes.byref(kinds), ctypes.byref(facts))
+
+    @property
+    def lengths(self) -> Integers:
+        """Characters of each sentence, ``(n,)``."""
+        return np.asarray(self._numbers["lengths"].astype(np.int64))
+
+    @property
+    def longest(self) -> Integers:
+        """Characters of the longest word, scripts without spaces aside, ``(n,)``."""
+        return np.asarray(self._numbers["longest"].astype(np.int64))
+
+    @property
+    def word_counts(self) -> Integers:
+        """Words between white space of each sentence, ``(n,)``."""
+        return np.asarray(self._answers[0].astype(np.int64))
+
+    @property
+    def unspaced(self) -> Integers:
+        """Characters of scripts without spaces of each sentence, ``(n,)``."""
+        return np.asarray(self._answers[1].astype(np.int64))
+
+    def counts(self, sort: Sort) -> Integers | None:
+        """Count the characters of a sort in each sentence, ``(n,)``."""
+        return self._of("characters", sort)
+
+    def words(self, sort: Sort) -> Integers | None:
+        """Count the words that have a character of a sort, ``(n,)``."""
+        return self._of("words", sort)
+
+    def lone_words(self, sort: Sort) -> Integers | None:
+        """Count the words that are one character, of a sort, ``(n,)``."""
+        return self._of("lone", sort)
+
+    def spaced_words(self, sort: Sort) -> Integers | None:
+        """Count as ``words`` does where characters of scripts without spaces are spaces."""
+        return self._of("spaced words", sort)
+
+    def meetings(self, first: Sort, second: Sort) -> Mask | None:
+        """Return the sentences where the one sort is just before the other, ``(n,)``."""
+        bit = self._known.meetings.get((_key(first), _key(second)))
+        if bit is None:
+            self._reader.ask_meeting(first, second)
+            return None
+        return np.asarray(self._numbers["meetings"] >> np.int32(bit) & 1, dtype=bool)
+
+    def _of(self, count: str, sort: Sort) -> Integers | None:
+        place = self._known.answers.get((count, _key(sort)))
+        if place is None:
+            self._reader.ask(count, sort)
+            return None
+        return np.asarray(self._answers[place].astype(np.int64))
+
+
+def repeats(texts: Utf8, times: int, spaces: int, longest: int) -> tuple[Mask, Integers] | None:
+    """Return the sentences that may repeat a piece *times* times or more, ``(n,)``, and the sizes.
+
+    No other sentence does, and no piece of another size. The size of a piece is that without
+    spaces, up to *longest*; after one of size 1 stand *spaces* spaces or more. None where the
+    library is missing.
+    """
+    library = _library()
+    if library is None:
+        return None
+    longest = min(longest, int((texts.ends - texts.starts).max(initial=0)))
+    times, spaces = (min(number, 1 << 40) for number in (times, spaces))
+    found = np.zeros(len(texts.starts), dtype=np.uint8)
+    sizes = np.zeros(max(longest, 0) + 1, dtype=np.uint8)
+    numbers = map(ctypes.c_int64, (times, spaces, longest))
+    failed = library.side_repeats(_side(texts), *numbers, _pointer(found), _pointer(sizes))
+    return None if failed else (found.astype(bool), np.flatnonzero(sizes))
+
+
+def sketched(texts: Utf8, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArray[Any]] | None:
+    """Find the runs of alphabetic characters whose sketch is one of these.
+
+    Returns the sentence and the sketch of each, ``(hits,)``: see ``BatchSide.sketches``. None
+    where the library is missing.
+    """
+    library = _library()
+    if library is None:
+        return None
+    bits = np.zeros(1 << _SKETCH_BITS, dtype=bool)
+    bits[sketches >> np.uint32(32 - _SKETCH_BITS)] = True
+    packed = np.packbits(bits, bitorder="little")
+    tables = characters.is_alphabetic(), characters.lower_case()
+    side, room, hits = _side(texts), 0, len(texts.starts)
+    sentences, found = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32)
+    while hits > room:
+        room = hits
+        sentences, found = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint32)
+        hits = library.side_sketches(
+            side,
+            *map(_pointer, tables),
+            ctypes.c_uint32(int(SPREAD)),
+            _pointer(packed),
+            ctypes.c_int64(room),
+            *map(_pointer, (sentences, found)),
+        )
+    if hits < 0:
+        return None
+    sure = np.isin(found[:hits], sketches)
+    return sentences[:hits][sure], found[:hits][sure]
+
+
+def distance_bounds(one: Utf8, other: Utf8, asked: Mask) -> Integers | None:
+    """Return a bound below the edit distance of each asked pair, ``(n,)``; 0 for others.
+
+    The sides of an asked pair have fewer than 32,768 characters. None where the library is missing.
+    """
+    library = _library()
+    if library is None:
+        return None
+    bounds = np.empty(len(asked), dtype=np.int32)
+    arrays = np.ascontiguousarray(asked).view(np.uint8), bounds
+    library.pair_bags(_side(one), _side(other), *map(_pointer, arrays))
+    return bounds.astype(np.int64)
+
+
+@functools.cache
+def letters_in(*scripts: str) -> Mask:
+    """Return the table of the alphabetic characters of Unicode scripts."""
+    return characters.is_alphabetic() & characters.in_script(*scripts)

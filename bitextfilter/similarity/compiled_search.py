@@ -1,0 +1,289 @@
+"""Exact nearest neighbours of two sides by ``nearest_rows.c``, where it was built at the install.
+
+Rows are turned (:mod:`bitextfilter.similarity.rotation`) and rounded to integers of 8 bits. The
+product of two rows is that of their heads and that of their tails, and
+
+- the product of the tails is at most that of their lengths (Cauchy-Schwarz): the heads have a few
+  more places, *spares*, whose products add up to this bound;
+- for rows x and y, rounded to x' and y', x · y - x' · y' is at most
+  |x'| |y - y'| + |x - x'| |y'| + |x - x'| |y - y'|, of lengths measured row by row.
+
+So the product of heads has a proven limit below which a row is not among another's nearest. For the
+few pairs that reach it the tails follow, and for the few that are left the cosine without rounding.
+The k highest of these so far are a row's *floor*, and set its limit. The result is that of
+exhaustive search, to the last bit.
+
+Letters: n and m rows of the two sides, d dimensions, k neighbours.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.workers import map_blocks
+from bitextfilter.models.device import one_torch_thread
+from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
+from bitextfilter.similarity.rotation import Rotation
+from bitextfilter.similarity.vectors import unit_rows
+
+LIBRARY = Path(__file__).with_name("_nearest_rows.so")
+
+_LAYOUT = 1
+"""Of the structures below and in ``nearest_rows.c``: an older library is left alone."""
+_WIDTHS = (12, 32)
+"""Rows of either side that stand together: ROWS and COLUMNS there."""
+_SPARES = 8
+_LINE = 64
+"""Tails are filled up to whole cache lines."""
+_CALL = 8160
+"""Rows of either side that a call compares: 40 ms or so. A multiple of both widths."""
+_TURNED = 480
+"""Rows turned at a time."""
+MOST_DIMENSIONS = 8192
+"""Longer sums of products might exceed 32 bits."""
+LOOKS = (40.0, 1500.0, 15000.0)
+"""Time of a closer look at a pair, in products of two numbers of heads, by the kind of kernel."""
+_ROOM = 1.15
+"""Range of the integers, to the largest number in the sample."""
+_ANY = 4.0
+"""More than two products differ by."""
+
+_ROUNDED = ("heads", "tails", "start", "more", "lengths")
+
+
+class _Side(ctypes.Structure):
+    _fields_ = (
+        ("rows", ctypes.c_int64),
+        ("units", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in _ROUNDED),
+        *((name, ctypes.c_void_p) for name in ("loose", "floors", "limits", "cosines", "numbers")),
+    )
+
+
+class _Search(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("dim", "head", "tail", "spares", "k")),
+        *((name, ctypes.c_double) for name in ("head_unit", "tail_unit", "error")),
+        ("sides", _Side * 2),
+    )
+
+
+class _Rounding(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("dim", "split", "head", "tail", "spares")),
+        ("steps", ctypes.c_float * 2),
+        ("flip", ctypes.c_uint8),
+        ("width", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in (*_ROUNDED, "beyond")),
+    )
+
+
+def _library() -> ctypes.CDLL | None:
+    library = compiled_library(LIBRARY, _LAYOUT)
+    if library:
+        library.nearest_rows_kind.restype = ctypes.c_int64
+        pointer, number = ctypes.c_void_p, ctypes.c_int64
+        library.nearest_rows.argtypes = [pointer, pointer, pointer, number, pointer]
+        library.nearest_rows_begin.argtypes = [pointer]
+        library.nearest_rows_round.argtypes = [pointer, pointer, number, number]
+        library.nearest_rows_unit.argtypes = [pointer, number, number, pointer, pointer]
+    return library
+
+
+def _needed() -> ctypes.CDLL:
+    library = _library()
+    assert library is not None, "kernel() says that there is one"
+    return library
+
+
+def kernel() -> int:
+    """Return the best kind of kernel: 2 with AVX-512 VNNI, 1 with AVX2; 0 for none of use here."""
+    library = _library()
+    return int(library.nearest_rows_kind()) if library else 0
+
+
+def compiled_unit_rows(vectors: Vectors) -> Vectors:
+    """Return ``unit_rows(vectors)``, by the library where there is one."""
+    library = _library()
+    if library is None:
+        return unit_rows(vectors)
+    given = np.ascontiguousarray(vectors, np.float32)
+    room, units = np.empty(given.shape[1]), np.empty(given.shape, np.float32)
+    library.nearest_rows_unit(given.ctypes.data, *given.shape, room.ctypes.data, units.ctypes.data)
+    return units
+
+
+class Turning(NamedTuple):
+    """How rows are turned, and rounded to integers."""
+
+    rotation: Rotation
+    steps: NDArray[np.float32]
+    """Size of an integer, ``(2, 2)``: of a side; of head and tail."""
+
+    @property
+    def head(self) -> int:
+        """Places of the head, spares among them."""
+        return -(-self.rotation.split // 4) * 4 + _SPARES
+
+    @property
+    def tail(self) -> int:
+        """Places of the tail."""
+        return -(-(len(self.rotation.matrix) - self.rotation.split) // _LINE) * _LINE
+
+
+def choose_steps(rotation: Rotation, samples: tuple[Vectors, Vectors]) -> Turning:
+    """Choose the sizes of integers by unit rows of either side, ``(any, d)``."""
+    steps = np.ones((2, 2), np.float32)
+    for side, sample in enumerate(samples):
+        turned = sample @ rotation.matrix
+        head, tail = turned[:, : rotation.split], turned[:, rotation.split :]
+        spare = np.sqrt(np.square(tail).sum(axis=1).max(initial=0.0) / _SPARES)
+        for part, most in enumerate((np.abs(head).max(initial=spare), np.abs(tail).max(initial=0))):
+            if most > 0:
+                steps[side, part] = most * _ROOM / 127
+    return Turning(rotation, steps)
+
+
+class RoundedRows:
+    """Rows of a side as integers, with the lengths that bound their errors."""
+
+    def __init__(self, units: Vectors, turning: Turning, side: int, threads: int = 1) -> None:
+        """Turn and round rows ``(n, d)`` of side 0 or 1, made by ``unit_rows``."""
+        self.turning, width, (rows, dim) = turning, _WIDTHS[side], units.shape
+        tiles = -(-rows // width)
+        self.arrays: dict[str, NDArray[Any]] = {
+            "heads": _aligned((tiles, turning.head // 4, width, 4), 128 * side),
+            "tails": _aligned((rows, turning.tail), 128 * side),
+            "start": np.zeros(tiles * width, np.int32),
+            "more": np.zeros((rows, 2), np.int32),
+            "lengths": np.zeros((rows, 4), np.float32),
+        }
+        self._beyond = np.zeros(rows, np.bool_)
+        split, steps = turning.rotation.split, tuple(turning.steps[side].tolist())
+        rounding = _Rounding(
+            *(dim, split, turning.head, turning.tail, _SPARES, steps, 128 * side, width),
+            *(self.arrays[name].ctypes.data for name in _ROUNDED),
+            self._beyond.ctypes.data,
+        )
+        library, matrix = _needed(), torch.from_numpy(turning.rotation.matrix)
+
+        def turn(first: int) -> None:
+            turned = (torch.from_numpy(units[first : first + _TURNED]) @ matrix).numpy()
+            place = ctypes.addressof(rounding)
+            library.nearest_rows_round(place, turned.ctypes.data, first, len(turned))
+
+        with one_torch_thread():
+            map_blocks(turn, range(0, rows, _TURNED), threads)
+
+    def head_lengths(self) -> tuple[float, float]:
+        """Return the greatest lengths of what rounding took from heads, and of what it left.
+
+        Of rows with a number out of range they do not count: those are compared with all.
+        """
+        lost, _, kept, _ = self.arrays["lengths"][~self._beyond].max(axis=0, initial=0.0).tolist()
+        return lost, kept
+
+    def looseness(self, other: RoundedRows) -> Scores:
+        """Return the most by which products exceed those of heads, with spares, ``(n,)``."""
+        lost, (other_lost, other_kept) = self.arrays["lengths"][:, 0], other.head_lengths()
+        most = lost.astype(np.float64) * (other_kept + other_lost)
+        most += other_lost * self.head_lengths()[1] + self.turning.rotation.error
+        return np.where(self._beyond, _ANY, most * 1.0001).astype(np.float32)
+
+
+def _aligned(shape: tuple[int, ...], value: int) -> NDArray[np.uint8]:
+    """Return bytes that begin with a cache line."""
+    size = int(np.prod(shape))
+    space = np.full(size + _LINE, value, np.uint8)
+    first = -space.ctypes.data % _LINE
+    return space[first : first + size].reshape(shape)
+
+
+class Part(NamedTuple):
+    """Rows of a side to be searched."""
+
+    units: Vectors
+    """Made by ``unit_rows``, ``(n, d)``, in one piece."""
+    rounded: RoundedRows
+    reached: Scores | None
+    """The lowest cosine that is wanted of each row, ``(n,)``; None for any."""
+
+
+def search_parts(
+    parts: tuple[Part, Part], k: int, threads: int = 1, kind: int | None = None
+) -> tuple[Neighbours, Neighbours]:
+    """Find the k nearest rows of the other part for each row of two parts.
+
+    Args:
+        parts: of side 0 and of side 1, turned alike.
+        k: how many; fewer are found where no more reach what is wanted, then -inf and ``NO_ROW``.
+        threads: blocks of rows compared side by side.
+        kind: of the kernel; None for the best.
+    """
+    library, turning = _needed(), parts[0].rounded.turning
+    arrays = [_arrays(part, parts[1 - side].rounded, k) for side, part in enumerate(parts)]
+    units = turning.steps.astype(np.float64).prod(axis=0).tolist()
+    search = _Search(
+        *(parts[0].units.shape[1], turning.head, turning.tail, _SPARES, k),
+        *(*units, turning.rotation.error),
+        (_Side * 2)(*(_side(each) for each in arrays)),
+    )
+    with_kind = kernel() if kind is None else kind
+    library.nearest_rows_begin(ctypes.addressof(search))
+    bounds = [_bounds(len(part.units), threads) for part in parts]
+
+    def compare(cell: tuple[int, int]) -> NDArray[np.int64]:
+        places = np.array([bounds[side][number] for side, number in enumerate(cell)], np.int64)
+        first, last = np.ascontiguousarray(places.T)
+        counts = np.zeros(2, np.int64)
+        library.nearest_rows(
+            *(ctypes.addressof(search), first.ctypes.data, last.ctypes.data),
+            *(with_kind, counts.ctypes.data),
+        )
+        return counts
+
+    # No two blocks that are compared at a time have rows in common.
+    most = max(map(len, bounds))
+    for shift in range(most):
+        cells = ((row, (row + shift) % most) for row in range(len(bounds[0])))
+        map_blocks(compare, [cell for cell in cells if cell[1] < len(bounds[1])], threads)
+    forward, backward = ((side["cosines"], side["numbers"].astype(np.int64)) for side in arrays)
+    return forward, backward
+
+
+def _arrays(part: Part, other: RoundedRows, k: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a side by their names in the library."""
+    rows, rounded = len(part.units), part.rounded
+    floors = np.full(rows, -np.inf, np.float32)
+    if part.reached is not None:
+        floors[:] = part.reached
+    return {
+        "units": part.units,
+        **rounded.arrays,
+        "loose": rounded.looseness(other),
+        "floors": floors,
+        "limits": np.zeros(len(rounded.arrays["start"]), np.int32),
+        "cosines": np.full((rows, k), -np.inf, np.float32),
+        "numbers": np.full((rows, k), NO_ROW, np.int32),
+    }
+
+
+def _side(arrays: dict[str, NDArray[Any]]) -> _Side:
+    return _Side(
+        len(arrays["units"]), **{name: array.ctypes.data for name, array in arrays.items()}
+    )
+
+
+def _bounds(rows: int, threads: int) -> list[tuple[int, int]]:
+    """Return the first row and the last of each of some blocks, as many for each thread."""
+    count = threads * max(1, -(-rows // (_CALL * threads)))
+    size = -(-rows // (count * 96)) * 96
+    return [(first, min(first + size, rows)) for first in range(0, rows, size)]

@@ -1,0 +1,114 @@
+"""The loops of ``ngrams.c``, where it was built: see :mod:`bitextfilter.io.compiled`.
+
+Each function returns None without the library, or for arrays that it does not take; numpy then
+computes the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Keys
+from bitextfilter.io.compiled import compiled_library
+from bitextfilter.text.ragged import Ragged
+
+LIBRARY = Path(__file__).with_name("_ngrams.so")
+
+_LAYOUT = 1
+"""Of the arguments of the functions of ``ngrams.c``."""
+_SLOT = np.dtype([("key", np.uint64), ("id", np.int64)])
+
+
+def _library() -> ctypes.CDLL | None:
+    library = compiled_library(LIBRARY, _LAYOUT)
+    if library:
+        number, pointer, secret = ctypes.c_int64, ctypes.c_void_p, ctypes.c_uint64
+        library.ngrams_evidence.restype = library.ngrams_index.restype = None
+        library.ngrams_find.restype, library.ngrams_sums.restype = None, number
+        library.ngrams_evidence.argtypes = [*[pointer] * 3, number, pointer, *[number] * 2, pointer]
+        library.ngrams_sums.argtypes = [
+            *(pointer, number, number, number),
+            *(pointer, number, pointer, number, pointer),
+        ]
+        library.ngrams_index.argtypes = [pointer, pointer, number, secret, pointer, number]
+        library.ngrams_find.argtypes = [pointer, number, secret, pointer, number, pointer]
+    return library
+
+
+def _is(array: NDArray[Any], kind: Any) -> bool:
+    return array.dtype == kind and array.flags.c_contiguous
+
+
+def evidence(
+    characters: NDArray[np.uint32], runs: Ragged, words: int, weights: NDArray[np.int8]
+) -> NDArray[np.int32] | None:
+    """Return the sums of the weights of each word's n-grams, and their numbers: ``(words, l + 1)``.
+
+    Args:
+        characters: of all runs of letters, a space at either end of each.
+        runs: the word of each run (``flat``), and its number of characters (``lengths``).
+        words: how many there are.
+        weights: ``(buckets, l)``; the number of buckets is a power of 2.
+    """
+    library = _library()
+    if library is None or not _is(weights, np.int8) or not _is(characters, np.uint32):
+        return None
+    buckets, width = weights.shape
+    owners, sizes = (np.ascontiguousarray(each, np.int64) for each in (runs.flat, runs.lengths))
+    out, shift = np.zeros((words, width + 1), dtype=np.int32), 64 - (buckets.bit_length() - 1)
+    text = characters.ctypes.data, sizes.ctypes.data, owners.ctypes.data, len(sizes)
+    library.ngrams_evidence(*text, weights.ctypes.data, width, shift, out.ctypes.data)
+    return out
+
+
+def group_sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32] | None:
+    """Add up the *rows* ``(m, l)``, int8 or int32, at the places of each group: ``(n, l)``."""
+    library, flat, lengths = _library(), groups.flat, groups.lengths
+    if library is None or not (_is(rows, np.int8) or _is(rows, np.int32)):
+        return None
+    flat, lengths = (np.ascontiguousarray(each, np.int64) for each in (flat, lengths))
+    count, width = rows.shape
+    out = np.empty((len(lengths), width), dtype=np.int32)
+    table = rows.ctypes.data, rows.itemsize, count, width
+    places = flat.ctypes.data, len(flat), lengths.ctypes.data, len(lengths)
+    return None if library.ngrams_sums(*table, *places, out.ctypes.data) else out
+
+
+class KeyTable:
+    """Finds the ids of keys."""
+
+    def __init__(self, keys: Keys, ids: NDArray[np.int32]) -> None:
+        """Take the keys, ascending, and the ids of each, which are not 0."""
+        self._keys, self._ids = keys, ids
+        self._slots: NDArray[Any] | None = None
+        self._secret = int.from_bytes(os.urandom(8), "little")
+
+    def find(self, keys: Keys) -> NDArray[np.int32]:
+        """Return the id of each key, 0 for one that is unknown."""
+        library = _library()
+        if library is None or not _is(keys, np.uint64):
+            return self._search(keys)
+        if self._slots is None:
+            self._slots = self._index(library)
+        ids, rest = np.empty(len(keys), np.int32), (self._slots.ctypes.data, len(self._slots) - 1)
+        library.ngrams_find(keys.ctypes.data, len(keys), self._secret, *rest, ids.ctypes.data)
+        return ids
+
+    def _index(self, library: ctypes.CDLL) -> NDArray[Any]:
+        slots = np.zeros(1 << (2 * len(self._keys)).bit_length(), dtype=_SLOT)
+        keys, ids = (np.ascontiguousarray(each) for each in (self._keys, self._ids))
+        given = keys.ctypes.data, ids.ctypes.data, len(keys), self._secret
+        library.ngrams_index(*given, slots.ctypes.data, len(slots) - 1)
+        return slots
+
+    def _search(self, keys: Keys) -> NDArray[np.int32]:
+        if not len(self._keys):
+            return np.zeros(len(keys), np.int32)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[places] == keys, self._ids[places], np.int32(0))
