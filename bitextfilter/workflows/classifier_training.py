@@ -197,7 +197,7 @@ class ClassifierConfig(Settings):
         kind = choices.get("kind", "sentences")
         given = values.pop("training", {})
         training = from_mapping(ClassifierTraining, given, "training", _TRAINING[kind])
-        for name in ("word_dropout", "bigram_dropout"):
+        for name in ("word_dropout", "bigram_dropout", "precision"):
             changed = getattr(training, name) != getattr(ClassifierTraining, name)
             if kind == "sentences" and changed:
                 raise SettingsError(
