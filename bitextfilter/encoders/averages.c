@@ -14,7 +14,7 @@
 #endif
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \
-    && defined(__OPTIMIZE__)
+    && !defined(PLAIN)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE

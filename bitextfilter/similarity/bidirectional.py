@@ -12,12 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from bitextfilter.arrays import Indices, Mask, Scores, Vectors
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.models.device import one_torch_thread, product_type
-from bitextfilter.similarity.candidates import Rounded, Shortlist, collect, fewest, first_floors
 from bitextfilter.similarity.compiled_search import (
     LOOKS,
     MOST_DIMENSIONS,
@@ -28,11 +25,16 @@ from bitextfilter.similarity.compiled_search import (
     kernel,
     search_parts,
 )
-from bitextfilter.similarity.neighbours import NEIGHBOURS, NO_ROW, Neighbours, no_neighbours, scan
+from bitextfilter.similarity.neighbours import (
+    NEIGHBOURS,
+    NO_ROW,
+    Neighbours,
+    fewest,
+    no_neighbours,
+    scan,
+)
 from bitextfilter.similarity.rotation import Aim, learn_rotation, sample_rows
 from bitextfilter.similarity.vectors import unit_products_at
-
-CPU = torch.device("cpu")
 
 _BLOCK_ROWS = 1024
 """Rows whose products with the whole other side one thread computes."""
@@ -91,9 +93,20 @@ def bidirectional_part_search(
             (RoundedRows(a, turning, 0, threads), RoundedRows(b, turning, 1, threads)),
             wanted,
         )
+    return _search_by_torch(a, b, wanted)
+
+
+def _search_by_torch(
+    a: Vectors, b: Vectors, wanted: SearchRequest
+) -> tuple[Neighbours, Neighbours]:
+    """Do :func:`bidirectional_part_search` with the products of torch."""
+    from bitextfilter.models import device
+    from bitextfilter.similarity.candidates import Rounded, Shortlist, collect, first_floors
+
+    k, threads = wanted.k, wanted.threads
     forward, backward = _Nearest(a, b, k), _Nearest(b, a, k)
-    with one_torch_thread():
-        rounded = Rounded(a, b, product_type(CPU))
+    with device.one_torch_thread():
+        rounded = Rounded(a, b, device.product_type(device.CPU))
         floors, beside = (
             first_floors(rounded, side, reached, k, threads)
             for side, reached in enumerate(wanted.reached)

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.io.workers import map_blocks
+from bitextfilter.similarity.neighbours import GROUP, fewest
 from bitextfilter.similarity.vectors import VECTOR_ROWS
 
 Bits = NDArray[np.signedinteger]
@@ -90,7 +91,6 @@ class Rounded:
 
 
 TILE_COLUMNS = 4096
-GROUP = 8
 SAMPLE_COLUMNS = 1024
 SAMPLE_ROWS = 8 * SAMPLE_COLUMNS
 _SAMPLE = 4096
@@ -231,11 +231,6 @@ def _rank(k: int, share: float) -> int:
         if above < MISSED:
             return rank
     return k
-
-
-def fewest(k: int) -> int:
-    """Return the fewest rows of the other side for which a sample is of use."""
-    return 2 * k * GROUP**2
 
 
 def collect(rounded: Rounded, rows: Indices, own: Shortlist, opposite: Shortlist) -> None:

@@ -23,13 +23,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.io.compiled import compiled_library
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
 from bitextfilter.similarity.rotation import Rotation
 
@@ -160,6 +158,10 @@ class RoundedRows:
             *(self.arrays[name].ctypes.data for name in _ROUNDED),
             self._beyond.ctypes.data,
         )
+        import torch
+
+        from bitextfilter.models.device import one_torch_thread
+
         library, matrix = _needed(), torch.from_numpy(turning.rotation.matrix)
 
         def turn(first: int) -> None:

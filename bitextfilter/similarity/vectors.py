@@ -113,9 +113,9 @@ def cosine_pairs_at(a: Vectors, b: Vectors, i: Indices, j: Indices) -> Scores:
     left, right = unit_rows(a), unit_rows(b)
     if (library := _library()) is None:
         return _cosines(_products(left[i].astype(np.float64), right[j].astype(np.float64)))
-    places = [np.ascontiguousarray(rows, np.int64) for rows in (i, j)]
+    rows, columns = (np.ascontiguousarray(places, np.int64) for places in (i, j))
     products = np.empty(len(i), dtype=np.float64)
-    given = (array.ctypes.data for array in (left, right, *places))
+    given = left.ctypes.data, right.ctypes.data, rows.ctypes.data, columns.ctypes.data
     library.vectors_products(*given, left.shape[1], 0, len(i), products.ctypes.data)
     return _cosines(products)
 

@@ -43,6 +43,8 @@ _CHARACTERS = 32
 """Characters that count as a word: a "word" can be a whole line."""
 _LARGEST = float(np.finfo(np.float16).max)
 """Numbers of the table of words are cut to this, its largest."""
+_LEARNT = 2048
+"""New words computed at once: the least that keeps steps large and numbers few."""
 _PAIRS = 8192
 """Pairs prepared at once."""
 _COMMON = 64
@@ -157,7 +159,11 @@ class WordCache:
         added, old, known = spellings(words), self._spelling, self._known
         if self._lag:
             self._lag.learn(words)
-        rows = self._table(self._encode(words), added)
+        parts = (slice(first, first + _LEARNT) for first in range(0, len(words), _LEARNT))
+        places = np.arange(len(words))
+        rows = np.concatenate(
+            [self._table(self._encode(words[some]), added.take(places[some])) for some in parts]
+        )
         if not known:
             rows[0] = 0  # the empty word
         self._known += len(rows)
@@ -189,7 +195,9 @@ class Window(NamedTuple):
         vectors, sentences = side
         distinct, places = np.unique(rows, return_inverse=True)
         table, words, lags = cache.read([sentences[place] for place in distinct])
-        return cls(SideRows(places, table, words, vectors[distinct]), lags)
+        if not isinstance(vectors, np.ndarray) or len(distinct) < len(vectors):
+            vectors = vectors[distinct]
+        return cls(SideRows(places, table, words, np.asarray(vectors)), lags)
 
 
 def language_lags(

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import sentencepiece
-from subword_nmt import apply_bpe, learn_bpe
 
 from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.io.files import write_whole
@@ -165,6 +164,8 @@ class _MergeSegmenter(_WordwiseSegmenter):
         self._ranks = {pair: -rank for rank, pair in enumerate(reversed(self._merges))}
 
     def cut(self, word: str) -> Sequence[str]:
+        from subword_nmt import apply_bpe
+
         return tuple(apply_bpe.encode(word, self._ranks, {}, None, "", (0, 2), {}))
 
     def to_bytes(self) -> bytes:
@@ -186,6 +187,8 @@ class _MergeSegmenter(_WordwiseSegmenter):
     @classmethod
     def learn(cls, sentences: Sequence[str], merges: int) -> _MergeSegmenter:
         """Learn at most *merges* merges of pairs that occur at least twice in *sentences*."""
+        from subword_nmt import learn_bpe
+
         codes = io.StringIO()
         if any(len(word) > 1 for sentence in sentences for word in sentence.split()):
             with contextlib.redirect_stderr(io.StringIO()):  # its progress bar cannot be turned off

@@ -199,9 +199,10 @@ def _keys_of(pieces: Sequence[str]) -> Keys:
     """Return the keys of n-grams, each of at least three characters."""
     keys = np.zeros(len(pieces), dtype=np.uint64)
     lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
-    for length in np.unique(lengths).tolist():
+    for length in sorted(set(lengths.tolist())):
         rows = np.flatnonzero(lengths == length)
-        codes = np.array([[ord(mark) for mark in pieces[row]] for row in rows.tolist()], np.uint64)
+        text = "".join([pieces[row] for row in rows.tolist()]).encode("utf-32-le", "surrogatepass")
+        codes = np.frombuffer(text, dtype="<u4").reshape(-1, length).astype(np.uint64)
         key = _packed(*codes[:, :SHORTEST].T)
         for place in range(SHORTEST, length):
             key = _longer(key, codes[:, place])

@@ -20,14 +20,13 @@ from bitextfilter.models.folders import THRESHOLDS, copy_model, is_foreign, writ
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import Settings, from_mapping, group_rows, setting
-from bitextfilter.similarity import pair_classifier
 from bitextfilter.similarity.classifier_settings import (
     ClassifierSettings,
     SentenceClassifierSettings,
     WordClassifierSettings,
 )
 from bitextfilter.similarity.neighbours import NEIGHBOURS
-from bitextfilter.similarity.pair_classifier import PairClassifier
+from bitextfilter.similarity.pair_classifier import PairClassifier, save_classifier
 from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
@@ -198,7 +197,7 @@ class ClassifierConfig(Settings):
         kind = choices.get("kind", "sentences")
         given = values.pop("training", {})
         training = from_mapping(ClassifierTraining, given, "training", _TRAINING[kind])
-        for name in ("word_dropout", "bigram_dropout"):
+        for name in ("word_dropout", "bigram_dropout", "precision"):
             changed = getattr(training, name) != getattr(ClassifierTraining, name)
             if kind == "sentences" and changed:
                 raise SettingsError(
@@ -460,7 +459,7 @@ def write_model(
         copy_model(model.folder, draft, without=THRESHOLDS, languages=model.languages)
         if is_foreign(model.folder) and model.background is not None:
             model.background.save(draft / BACKGROUND)
-        pair_classifier.save_classifier(classifier, draft, bits)
+        save_classifier(classifier, draft, bits)
         (draft / _RECORD).write_bytes(json_bytes(record, indent=2))
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.models import device
 from bitextfilter.similarity import bidirectional, candidates
 from bitextfilter.similarity.bidirectional import (
     SearchRequest,
@@ -26,7 +27,7 @@ A = unit_rows(B[200:1500] + 0.15 * GENERATOR.standard_normal((1300, DIM)))
 @pytest.fixture(params=INTEGERS, autouse=True)
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> torch.dtype:
     """Whatever this machine is fast with, each format is tried."""
-    monkeypatch.setattr(bidirectional, "product_type", lambda _: request.param)
+    monkeypatch.setattr(device, "product_type", lambda _: request.param)
     form: torch.dtype = request.param
     return form
 

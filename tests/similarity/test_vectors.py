@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.io.compiled import NO_COMPILED
 from bitextfilter.similarity.vectors import (
     cosine_matrix,
     cosine_pairs,
+    cosine_pairs_at,
     euclidean_matrix,
     euclidean_pairs,
     on_grid,
@@ -163,3 +165,21 @@ def test_a_vector_is_most_similar_to_itself(measure: Matrix) -> None:
 def test_pairs_need_one_shape(pairs: Matrix) -> None:
     with pytest.raises(ValueError, match=r"not \(1, 4\) and \(2, 4\)"):
         pairs(np.ones((1, 4), np.float32), np.ones((2, 4), np.float32))
+
+
+@pytest.mark.parametrize("dim", [1, 7, 16, 513])
+@pytest.mark.parametrize("scale", [1, 1e-44, 1e-38, 1e30])
+def test_the_compiled_numbers_are_numpys(
+    dim: int, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = random_vectors(60, dim, 8) * np.float32(scale), random_vectors(90, dim, 9, 1e4)
+    a[5] = 0
+    chance = np.random.default_rng(3)
+    i, j = chance.integers(0, 60, 200), chance.integers(0, 90, 200)
+    found = unit_rows(a), cosine_pairs_at(a, b, i, j)
+    monkeypatch.setenv(NO_COMPILED, "1")
+    expected = unit_rows(a), cosine_pairs_at(a, b, i, j)
+    assert all(map(np.array_equal, found, expected))
+    assert np.array_equal(found[1], cosine_pairs(a[i], b[j]))
+    assert np.array_equal(found[0][::-1], unit_rows(a[::-1]))
+    assert cosine_pairs_at(a, b, i[:0], j[:0]).shape == (0,)
