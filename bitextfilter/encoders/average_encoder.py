@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.averages import VectorTable, means
 from bitextfilter.encoders.expressions import PARTS, parse, views_of
-from bitextfilter.encoders.protocol import side_of
+from bitextfilter.encoders.protocol import MOST_OF_AVERAGES, side_of
 from bitextfilter.models.tensor_file import StoredTensor, read_tensors
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, View
@@ -92,6 +92,7 @@ class Averages:
                 sums = part.table.sums(view.tokens, part.weights, threads)
                 to = np.empty_like(columns) if at else columns
                 means(sums, view.tokens.lengths, view.rows, to, threads)
+                del sums  # before there are others, as large
                 if at:
                     columns += to
         return out
@@ -117,6 +118,8 @@ def _part(name: str, table: VectorTable, log_weights: StoredTensor | None) -> _P
 
 class AverageEncoder:
     """Turns sentences into means of token vectors; see :class:`SentenceEncoder`."""
+
+    most = MOST_OF_AVERAGES
 
     def __init__(self, processor: TextProcessor, vectors: Averages, threads: int = 1) -> None:
         """Take the text processing and the token vectors."""

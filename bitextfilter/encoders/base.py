@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bitextfilter.arrays import Integers, Vectors
-from bitextfilter.encoders.protocol import side_of
+from bitextfilter.encoders.protocol import MOST_OF_NETWORKS, side_of
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import arithmetic, one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor
@@ -169,6 +169,8 @@ class Encoder:
     computed by one thread: so the arithmetic of a row does not depend on the other rows. Nothing
     of a long sentence is left out.
     """
+
+    most = MOST_OF_NETWORKS
 
     def __init__(
         self,

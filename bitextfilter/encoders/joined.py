@@ -41,6 +41,7 @@ class JoinedEncoder:
         self._encoders = ((first, 1 - weight), (second, weight))
         self.processor, self.languages = first.processor, first.languages
         self.dim = first.dim + second.dim
+        self.most = max(first.most, second.most)
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """Encode ``n`` sentences of one language → float32 ``(n, dim)``, as an ``Encoder`` does.

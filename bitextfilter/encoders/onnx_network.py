@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.joined import row_lengths
+from bitextfilter.encoders.protocol import MOST_OF_NETWORKS
 from bitextfilter.errors import DeviceError, ModelError, SettingsError
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.models.foreign import ForeignFiles
@@ -37,6 +38,8 @@ class OnnxEncoder:
     Of the tokens' vectors, the mean is taken, or the first, as ``1_Pooling/config.json`` says.
     Sentences of more tokens than the model reads are cut off, as its makers do.
     """
+
+    most = MOST_OF_NETWORKS
 
     def __init__(self, files: ForeignFiles, processor: TextProcessor, threads: int = 1) -> None:
         """Read tokeniser and network.

@@ -8,6 +8,9 @@ from typing import Protocol
 from bitextfilter.arrays import Vectors
 from bitextfilter.text.processor import TextProcessor
 
+MOST_OF_NETWORKS, MOST_OF_AVERAGES = 8192, 4096
+"""See ``SentenceEncoder.most``."""
+
 
 class SentenceEncoder(Protocol):
     """Anything that turns sentences of two languages into vectors of one space."""
@@ -16,6 +19,9 @@ class SentenceEncoder(Protocol):
     languages: tuple[str, str]
     dim: int
     """The width of a vector."""
+    most: int
+    """Sentences that a thread had best encode together, at most: more fill the blocks of a network
+    better, and take more memory."""
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """Encode ``n`` sentences of one language → float32 ``(n, dim)``.

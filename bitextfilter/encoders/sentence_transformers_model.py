@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.arrays import Vectors
+from bitextfilter.encoders.protocol import MOST_OF_NETWORKS
 from bitextfilter.errors import DeviceError, ModelError
 from bitextfilter.io.digests import folder_files
 from bitextfilter.models.device import arithmetic, resolve_device, torch_threads
@@ -28,6 +29,8 @@ class SentenceTransformersEncoder:
 
     Sentences of more tokens than the model reads are cut off, as the package does.
     """
+
+    most = MOST_OF_NETWORKS
 
     def __init__(
         self, files: ForeignFiles, processor: TextProcessor, device: str = "cpu", threads: int = 1

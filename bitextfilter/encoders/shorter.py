@@ -42,7 +42,7 @@ class ShorterEncoder:
         self._encoder = encoder
         self._directions = torch.from_numpy(np.ascontiguousarray(directions))
         self.processor, self.languages = encoder.processor, encoder.languages
-        self.dim = directions.shape[1]
+        self.dim, self.most = directions.shape[1], encoder.most
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """See :meth:`Encoder.encode`."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.averages import VectorTable
 from bitextfilter.encoders.joined import row_lengths
+from bitextfilter.encoders.protocol import MOST_OF_AVERAGES
 from bitextfilter.errors import ModelError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.foreign import ForeignFiles
@@ -29,6 +30,8 @@ class StaticEncoder:
     A row depends on its sentence alone, to the last bit, and no part of a sentence is left out. A
     sentence without a token is a zero vector.
     """
+
+    most = MOST_OF_AVERAGES
 
     def __init__(self, files: ForeignFiles, processor: TextProcessor, threads: int = 1) -> None:
         """Read tokeniser and vectors. Errors as those of ``TokenizerFile`` and ``open_tensors``."""

@@ -38,9 +38,9 @@ from bitextfilter.text.words import sentence_list
 
 Text = TypeVar("Text", str, tuple[str, str])
 
-_FEWEST, _MOST = 1024, 8192
-"""Bounds of the pairs scored together by one thread. Large parts fill their blocks better, small
-ones leave no thread idle; very few pairs are one part."""
+_FEWEST = 1024
+"""Pairs that one thread scores together, at least: small parts leave no thread idle. Very few pairs
+are one part. The encoder knows how many are the most."""
 
 
 def distinct(texts: Sequence[Text]) -> tuple[list[Text], NDArray[np.int64]]:
@@ -106,7 +106,7 @@ def score_pairs(
     if not measures:
         return np.zeros((len(sources), 0), np.float32)
     pairs, places = distinct(list(zip(sources, targets, strict=True)))
-    size = _part_size(len(pairs), max(1, model.threads))
+    size = _part_size(len(pairs), max(1, model.threads), model.encoder.most)
 
     def part(first: int) -> Scores:
         return _score_part(model, pairs[first : first + size], measures, background)
@@ -115,11 +115,11 @@ def score_pairs(
     return np.concatenate(parts)[places]
 
 
-def _part_size(pairs: int, threads: int) -> int:
+def _part_size(pairs: int, threads: int, most: int) -> int:
     """Return the number of pairs scored together, the same for each thread."""
     if pairs < threads * _FEWEST:
         return max(1, pairs)
-    parts = threads * math.ceil(pairs / (threads * _MOST))
+    parts = threads * math.ceil(pairs / (threads * most))
     return math.ceil(pairs / parts)
 
 

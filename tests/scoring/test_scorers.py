@@ -98,17 +98,17 @@ def test_parts_come_in_their_order(
         whole = score_pairs(some, SOURCES[:530], TARGETS[:530], measures)
         assert np.ptp(whole, axis=0).min() > 0.01
         monkeypatch.setattr(scorers, "_FEWEST", 50)
-        monkeypatch.setattr(scorers, "_MOST", 100)
+        monkeypatch.setattr(some.encoder, "most", 100)
         parts = score_pairs(replace(some, threads=threads), SOURCES[:530], TARGETS[:530], measures)
         assert np.array_equal(parts, whole)
 
 
 def test_parts_are_of_one_size_and_busy_every_thread() -> None:
-    assert [scorers._part_size(pairs, 1) for pairs in (0, 5, 8192, 8193)] == [1, 5, 8192, 4097]
-    assert scorers._part_size(12288, 2) == 6144
-    assert scorers._part_size(20000, 2) == 5000
-    assert scorers._part_size(2047, 2) == 2047
-    assert scorers._part_size(2048, 2) == 1024
+    def sizes(threads: int, *pairs: int) -> list[int]:
+        return [scorers._part_size(number, threads, 8192) for number in pairs]
+
+    assert sizes(1, 0, 5, 8192, 8193) == [1, 5, 8192, 4097]
+    assert sizes(2, 12288, 20000, 2047, 2048) == [6144, 5000, 2047, 1024]
 
 
 def test_a_pair_that_comes_again_is_scored_once(
