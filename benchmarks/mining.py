@@ -121,7 +121,8 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     """Run bitext-align on two files; the times are from its messages."""
     output, work = folder / "pairs.tsv", folder / "work"
     words = [*map(str, files), "-o", str(output), "--resume", str(work), "--model", options.model]
-    words += ["--index", options.index, "--recall", str(options.recall)]
+    words += ["--index", options.index]
+    words += [] if options.index == "exact" else ["--recall", str(options.recall)]
     words += ["--similarity", "csls", "--min-score", "none", "--threads", str(options.threads)]
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     said: list[tuple[float, str]] = []

@@ -29,7 +29,7 @@ from bitextfilter.similarity.bidirectional import (
     turned_search,
     turning_for,
 )
-from bitextfilter.similarity.compiled_search import RoundedRows, Turning, compiled_unit_rows
+from bitextfilter.similarity.compiled_search import RoundedRows, Turning
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
 from bitextfilter.similarity.rotation import sample_rows
 from bitextfilter.similarity.vectors import unit_rows
@@ -280,7 +280,7 @@ class _Blocks:
 
     def _read_rows(self, start: int, first: int) -> None:
         into = self._whole[first : first + _READ]
-        into[...] = compiled_unit_rows(self._file[start + first : start + first + len(into)])
+        into[...] = unit_rows(self._file[start + first : start + first + len(into)])
 
     def _rounded_block(self, block: int) -> RoundedRows | None:
         if self._turning is None:
@@ -298,7 +298,7 @@ def _both_sides(sides: Sides) -> tuple[_Blocks, _Blocks]:
     """Return the blocks of both files, turned for the compiled search if there is one."""
     files = sides.file(0), sides.file(1)
     sizes = len(files[0]), len(files[1])
-    one, other = (compiled_unit_rows(file[sample_rows(len(file))]) for file in files)
+    one, other = (unit_rows(file[sample_rows(len(file))]) for file in files)
     turning = turning_for((one, other), sizes, sides.neighbours.k)
     kept = [_Blocks(file, sides.threads, side, turning) for side, file in enumerate(files)]
     return kept[0], kept[1]

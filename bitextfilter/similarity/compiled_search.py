@@ -30,7 +30,6 @@ from bitextfilter.io.compiled import compiled_library
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
 from bitextfilter.similarity.rotation import Rotation
-from bitextfilter.similarity.vectors import unit_rows
 
 LIBRARY = Path(__file__).with_name("_nearest_rows.so")
 
@@ -92,7 +91,6 @@ def _library() -> ctypes.CDLL | None:
         library.nearest_rows.argtypes = [pointer, pointer, pointer, number, pointer]
         library.nearest_rows_begin.argtypes = [pointer]
         library.nearest_rows_round.argtypes = [pointer, pointer, number, number]
-        library.nearest_rows_unit.argtypes = [pointer, number, number, pointer, pointer]
     return library
 
 
@@ -106,17 +104,6 @@ def kernel() -> int:
     """Return the best kind of kernel: 2 with AVX-512 VNNI, 1 with AVX2; 0 for none of use here."""
     library = _library()
     return int(library.nearest_rows_kind()) if library else 0
-
-
-def compiled_unit_rows(vectors: Vectors) -> Vectors:
-    """Return ``unit_rows(vectors)``, by the library where there is one."""
-    library = _library()
-    if library is None:
-        return unit_rows(vectors)
-    given = np.ascontiguousarray(vectors, np.float32)
-    room, units = np.empty(given.shape[1]), np.empty(given.shape, np.float32)
-    library.nearest_rows_unit(given.ctypes.data, *given.shape, room.ctypes.data, units.ctypes.data)
-    return units
 
 
 class Turning(NamedTuple):

@@ -471,28 +471,6 @@ void nearest_rows_round(const Rounding *how, const float *rows, int64_t first, i
     }
 }
 
-/* unit_rows in vectors.py: rows (count x dim) of length 1, on the grid; the same bits. */
-void nearest_rows_unit(const float *from, int64_t count, int64_t dim, double *room, float *to)
-{
-    const double anchor = 1.5 * 4503599627370496.0; /* 2**52 */
-    for (int64_t row = 0; row < count; row++, from += dim, to += dim) {
-        float largest = 0;
-        for (int64_t k = 0; k < dim; k++)
-            largest = largest > fabsf(from[k]) ? largest : fabsf(from[k]);
-        int exponent;
-        frexp(largest * sqrt((double)dim), &exponent);
-        const double grid = ldexp(1.0, exponent - 26) * anchor, finest = ldexp(1.0, -24) * anchor;
-        for (int64_t k = 0; k < dim; k++)
-            room[k] = (from[k] + grid) - grid;
-        double square = 0; /* exact, so that its order does not matter */
-        for (int64_t k = 0; k < dim; k++)
-            square += room[k] * room[k];
-        const double length = square > 0 ? sqrt(square) : 1.0;
-        for (int64_t k = 0; k < dim; k++)
-            to[k] = (float)((room[k] / length + finest) - finest);
-    }
-}
-
 /* Write the sums of the tile that begins with a row and a column; return how many reach a limit. */
 int64_t nearest_rows_tile(const Search *search, int64_t row, int64_t column, int64_t kind,
                           int32_t *sums, int32_t *places)

@@ -24,7 +24,7 @@ from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import InputError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
-from bitextfilter.models.layers import Dropout
+from bitextfilter.models.layers import Dropout, narrow_training
 from bitextfilter.similarity.classifier_settings import ClassifierSettings
 from bitextfilter.similarity.pair_classifier import PairClassifier, build_classifier
 from bitextfilter.similarity.pair_scoring import Logits
@@ -172,13 +172,21 @@ class ClassifierLearner(Learner):
             losses.update(found)
         for weights in zip(*(each.parameters() for each in learners), strict=True):
             given = [weight.grad for weight in weights if weight.grad is not None]
-            weights[0].grad = torch.stack(given).sum(dim=0) if given else None
+            weights[0].grad = given[0] if given else None
+            for other in given[1:]:
+                given[0].add_(other)
         return dict(losses)
+
+    def backward(self, part: Indices, share: float) -> dict[str, float]:
+        """See :meth:`Learner.backward`; its products alone are in bfloat16, not whole layers."""
+        losses = self(part)
+        (self.weighted(losses) * share).backward()  # type: ignore[no-untyped-call]
+        return {name: share * loss.item() for name, loss in losses.items()}
 
     def optimiser(self) -> torch.optim.Optimizer:
         """Adam with decoupled weight decay."""
         rate, decay = self.settings.learning_rate, self.settings.weight_decay
-        return torch.optim.AdamW(self.parameters(), rate, weight_decay=decay)
+        return torch.optim.AdamW(self.parameters(), rate, weight_decay=decay, fused=True)
 
 
 def parallel_learner(
@@ -321,7 +329,9 @@ def fit_classifier(
         learner = parallel_learner(classifier, pairs, training, threads)
         stream = Stream(training.epochs * epoch, batches, epoch)
         last = training.keep == "last"
-        progress = learn_in_memory(learner, stream, tuning_loss, report, last)
+        networks = [each.network for each in (learner, *learner.others)] if learner.narrow else []
+        with narrow_training(*networks):
+            progress = learn_in_memory(learner, stream, tuning_loss, report, last)
     losses = [row["error"] for row in progress.history]
     return classifier, losses, len(losses) if last else progress.best_update // epoch
 

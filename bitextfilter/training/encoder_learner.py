@@ -26,6 +26,8 @@ from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import Corpus, Pairs, Sentences, endless_batches, inputs_of
+from bitextfilter.training.hard_negatives import search_negatives, sharing
+from bitextfilter.training.lazy_adam import LazyAdam
 from bitextfilter.training.loop import Learner, Stream
 from bitextfilter.training.objectives import (
     HardNegatives,
@@ -107,7 +109,10 @@ class EncoderLearner(Learner):
         self.read_as = (0, 0) if one_language else (0, 1)
         dropout = VariationalDropout if settings.dropout_kind == "variational" else nn.Dropout
         network.dropout = dropout(settings.dropout)
-        for table in network.piece_tables():  # of trigrams, a mini-batch holds most
+        self.lazy = {id(table.weight) for table in network.piece_tables()}
+        """Tables whose rows are updated only by mini-batches that hold them; of trigrams, which are
+        fewer, all rows are."""
+        for table in network.tables():
             table.sparse = settings.optimiser == "lazy-adam"
         if settings.fixed_updates:
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))  # updates so far
@@ -218,6 +223,14 @@ class EncoderLearner(Learner):
     def weighted(self, losses: dict[str, Tensor]) -> Tensor:
         """The one number to minimise: each objective times its weight."""
         return torch.stack([self.weight(name) * loss for name, loss in losses.items()]).sum()
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """See :meth:`Learner.optimiser`."""
+        if self.settings.optimiser != "lazy-adam":
+            return super().optimiser()
+        tables = (table.weight for table in self.network.tables())
+        whole = (weight for weight in tables if id(weight) not in self.lazy)
+        return LazyAdam(self.parameters(), self.settings.learning_rate, whole)
 
     def weight(self, name: str) -> float:
         """The weight of an objective or a penalty."""
@@ -411,8 +424,12 @@ def mega_negatives(
         for side in (0, 1)
     ]
     every = np.concatenate(mega)
-    same = shared_text(corpus, every).to(device)
-    found = hardest_negatives(vectors[0], vectors[1], same, model.settings.negatives)
+    shared = sharing(tuple(keys[every] for keys in corpus.keys))
+    if shared is None:
+        shared = (shared_text(corpus, every) | torch.eye(len(every), dtype=torch.bool)).nonzero().T
+    found = search_negatives(
+        vectors[0], vectors[1], shared, model.settings.negatives, torch.get_num_threads()
+    )
     places = [np.where(p >= 0, every[p], -1) for p in (side.cpu().numpy() for side in found)]
     bounds = np.cumsum([len(rows) for rows in mega])[:-1]
     return list(zip(*(np.split(side, bounds) for side in places), strict=True))

@@ -269,24 +269,24 @@ class LabelledWords(LabelledPairs):
             sentences = side.sentences(rows, size)
             # A word is computed once for each group, with the same noise wherever it stands there:
             # two versions of a pair differ by the mistake alone.
-            group = groups[:, None] if noise else torch.zeros(len(rows), 1, dtype=torch.int64)
+            group = groups if noise else torch.zeros(len(rows), dtype=torch.int64)
+            count = len(side.word_vectors)
             keys, places = np.unique(
-                torch.stack([group.expand_as(sentences.words), sentences.words]).flatten(1).numpy(),
-                axis=1,
-                return_inverse=True,
+                (group[:, None] * count + sentences.words).numpy(), return_inverse=True
             )
-            vectors = torch.from_numpy(side.word_vectors[keys[1]].astype(np.float32))
-            spelling = side.words.spelling.take(keys[1])
+            owners, words = np.divmod(keys, count)
+            vectors = torch.from_numpy(side.word_vectors)[torch.from_numpy(words)].float()
+            spelling = side.words.spelling.take(words)
             features = torch.from_numpy(classifier.features(number, spelling))
             if noise is not None:
-                vectors = _hidden(vectors, torch.from_numpy(keys[0]), noise)
+                vectors = _hidden(vectors, torch.from_numpy(owners), noise)
                 blurred = _blurred(sentences.vectors, groups, groups, noise)
                 sentences = replace(
                     sentences,
                     vectors=normalize(blurred, dim=1),
                     bigrams=_forgotten(sentences.bigrams, groups, noise),
                 )
-            inside = torch.from_numpy(keys[1] > 0)
+            inside = torch.from_numpy(words > 0)
             tables.append(classifier.table(vectors, features) * inside[:, None])
             pairs.append(replace(sentences, words=torch.from_numpy(places.reshape(-1, size))))
         logits: Tensor = classifier(tables, pairs)
@@ -315,9 +315,9 @@ def _cut(order: Indices, groups: Indices, size: int) -> list[Indices]:
 
 def _hidden(vectors: Tensor, groups: Tensor, noise: Noise) -> Tensor:
     """Add noise to word vectors ``(u, dim)`` of some *groups* ``(u,)``, and hide some words."""
-    noisy = _blurred(vectors, groups, torch.arange(len(vectors)), noise)
+    noisy = _blurred(vectors, groups, None, noise)
     drawn = torch.rand(len(noisy), 1, generator=noise.generator)
-    return noisy * (drawn >= noise.training.word_dropout)
+    return noisy.mul_(drawn >= noise.training.word_dropout)
 
 
 def _forgotten(bigrams: Tensor, groups: Tensor, noise: Noise) -> Tensor:
@@ -345,14 +345,15 @@ def _counted(
     return times, np.concatenate(keys)
 
 
-def _blurred(vectors: Tensor, groups: Tensor, same: Tensor, noise: Noise) -> Tensor:
+def _blurred(vectors: Tensor, groups: Tensor, same: Tensor | None, noise: Noise) -> Tensor:
     """Add Gaussian noise to vectors ``(n, dim)``.
 
     Its expected length is a part of each vector's own, drawn for each of the *groups* ``(n,)``;
-    vectors with the same number in *same* ``(n,)`` get the same noise.
+    vectors with the same number in *same* ``(n,)`` get the same noise; None: each has its own.
     """
     parts = torch.rand(int(groups.max()) + 1, 1, generator=noise.generator)[groups]
     length = vectors.norm(dim=-1, keepdim=True) / math.sqrt(vectors.shape[-1])
-    blur = torch.randn(int(same.max()) + 1, vectors.shape[1], generator=noise.generator)[same]
-    noisy: Tensor = vectors + blur * length * parts * noise.training.vector_noise
-    return noisy
+    count = len(vectors) if same is None else int(same.max()) + 1
+    blur = torch.randn(count, vectors.shape[1], generator=noise.generator)
+    blur = blur if same is None else blur[same]
+    return blur.mul_(length).mul_(parts).mul_(noise.training.vector_noise).add_(vectors)

@@ -23,9 +23,14 @@ class LazyAdam(Optimizer):
     table of word vectors then costs by the rows in the mini-batch, not by its size.
     """
 
-    def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
+    def __init__(
+        self, parameters: Iterable[Tensor], learning_rate: float, whole: Iterable[Tensor] = ()
+    ) -> None:
+        """*whole*: parameters of which all rows are updated, by sparse gradients, too."""
         # Fused: the count of steps is on the parameter's device, after loading too.
         super().__init__(parameters, {"lr": learning_rate, "fused": True})
+        self._dense = {id(parameter): torch.zeros_like(parameter) for parameter in whole}
+        """Places for the gradients of these; 0 between the steps."""
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
@@ -42,10 +47,17 @@ class LazyAdam(Optimizer):
             state["exp_avg"] = torch.zeros_like(parameter)
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         assert parameter.grad is not None
-        if parameter.grad.is_sparse:
+        dense = self._dense.get(id(parameter))
+        if not parameter.grad.is_sparse:
+            _update_all(parameter, parameter.grad, state, learning_rate)
+        elif dense is None:
             _update_rows(parameter, state, learning_rate)
         else:
-            _update_all(parameter, state, learning_rate)
+            gradient = parameter.grad.coalesce()
+            rows = gradient.indices()[0]
+            dense[rows] = gradient.values()
+            _update_all(parameter, dense, state, learning_rate)
+            dense[rows] = 0
 
 
 def _update_rows(parameter: Tensor, state: dict[str, Tensor], learning_rate: float) -> None:
@@ -62,11 +74,12 @@ def _update_rows(parameter: Tensor, state: dict[str, Tensor], learning_rate: flo
     parameter.index_add_(0, rows, step, alpha=-learning_rate / corrections[0])
 
 
-def _update_all(parameter: Tensor, state: dict[str, Tensor], learning_rate: float) -> None:
-    assert parameter.grad is not None
+def _update_all(
+    parameter: Tensor, gradient: Tensor, state: dict[str, Tensor], learning_rate: float
+) -> None:
     adam(
         [parameter],
-        [parameter.grad],
+        [gradient],
         [state["exp_avg"]],
         [state["exp_avg_sq"]],
         [],

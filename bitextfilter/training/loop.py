@@ -38,6 +38,11 @@ class Learner(nn.Module, ABC):
     settings: LoopSettings
 
     @property
+    def narrow(self) -> bool:
+        """Whether it trains in bfloat16."""
+        return self.settings.precision == "bfloat16" and trains_in_bfloat16(self.device)
+
+    @property
     def device(self) -> torch.device:
         """The device that the network lies on."""
         return next(self.parameters()).device
@@ -66,8 +71,7 @@ class Learner(nn.Module, ABC):
 
     def backward(self, part: Any, share: float) -> dict[str, float]:
         """Add the gradients of *share* times the loss of a part; returns the losses times it."""
-        narrow = self.settings.precision == "bfloat16" and trains_in_bfloat16(self.device)
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=narrow):
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.narrow):
             losses = self(part)
         (self.weighted(losses) * share).backward()  # type: ignore[no-untyped-call]
         return {name: share * loss.item() for name, loss in losses.items()}

@@ -381,6 +381,12 @@ class ClassifierTraining(LoopSettings):
         within=">= 0, < 1",
     )
     calibrate: bool = setting(True, "fit an offset and a temperature")
+    precision: str = setting(
+        "float32",
+        "of the products of word classifiers in training; `bfloat16`: faster; `float32` where the"
+        " processor lacks it",
+        choices=("float32", "bfloat16"),
+    )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
 
     clip = 5.0

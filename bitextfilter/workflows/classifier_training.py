@@ -197,7 +197,7 @@ class ClassifierConfig(Settings):
         kind = choices.get("kind", "sentences")
         given = values.pop("training", {})
         training = from_mapping(ClassifierTraining, given, "training", _TRAINING[kind])
-        for name in ("word_dropout", "bigram_dropout"):
+        for name in ("word_dropout", "bigram_dropout", "precision"):
             changed = getattr(training, name) != getattr(ClassifierTraining, name)
             if kind == "sentences" and changed:
                 raise SettingsError(
@@ -207,8 +207,7 @@ class ClassifierConfig(Settings):
         if values.get("bigrams") == 0 and hidden:
             name = "training.bigram_dropout"
             raise SettingsError(f"{name} has no effect with bigrams=0: leave it out")
-        usual = {**choices, **_SHAPE[kind], "training": training}
-        return from_mapping(cls, values, defaults=usual)
+        return from_mapping(cls, values, defaults={**choices, **_SHAPE[kind], "training": training})
 
     @staticmethod
     def rows() -> list[tuple[str, str, str, str]]:

@@ -136,8 +136,8 @@ class MultilingualTraining(EncoderTraining):
         model = BilingualLearner(
             self.network, "lstm", nothing, self.config.training, one_language=True
         )
-        for table in self.network.tables():  # a mini-batch holds few, of its two languages
-            table.sparse = self.config.training.optimiser == "lazy-adam"
+        # A mini-batch holds few trigrams: those of its two languages.
+        model.lazy = {id(table.weight) for table in self.network.tables()}
         return model.to(self._device), pair_stream(model, (self.corpora, {}))
 
     def validate(self, network: Network) -> float:

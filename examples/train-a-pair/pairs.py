@@ -18,17 +18,23 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+
+from bitextfilter.arrays import Vectors
 from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
 from bitextfilter.corpus.mistakes import MISTAKES
 from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
 from bitextfilter.corpus.noise_material import words_of
 from bitextfilter.io.files import open_output, read_lines
+from bitextfilter.io.workers import map_in_order
 from bitextfilter.scoring.model import Model, load
-from bitextfilter.similarity.neighbours import matches
+from bitextfilter.similarity.bidirectional import bidirectional_search
+from bitextfilter.similarity.neighbours import Neighbours
 from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.training.data import PairFile
 
@@ -80,6 +86,7 @@ DISTANCE = 0.1
 """or is not so much farther, by cosine, than the true translation."""
 
 SEED = 1
+THREADS = int(os.environ.get("THREADS", "1"))
 
 
 def shared(one: str, other: str) -> float:
@@ -104,6 +111,11 @@ def chosen(path: str) -> list[Pair]:
     return [pair for block in blocks if draw.random() < part for pair in block]
 
 
+def nearest(a: Vectors, b: Vectors, count: int) -> tuple[Neighbours, Neighbours]:
+    """Return the nearest rows of the other side, for each row of either."""
+    return bidirectional_search(a, b, count, THREADS)
+
+
 def noise(
     files: Collection[list[Pair]], versions: Versions, material: NoiseSettings
 ) -> Iterator[tuple[Pair, str, Pair]]:
@@ -120,6 +132,13 @@ def noise(
                     yield (source, target), kind, pair
 
 
+def listed(
+    files: Collection[list[Pair]], material: NoiseSettings, versions: Versions
+) -> list[tuple[Pair, str, Pair]]:
+    """Return :func:`noise`, for a process beside another."""
+    return list(noise(files, versions, material))
+
+
 def near_words(model: Model, pairs: Collection[Pair]) -> tuple[Related, Lexicon]:
     """Related words of each language, and translations of words, by the model's vectors."""
     words, vectors = [], []
@@ -129,14 +148,12 @@ def near_words(model: Model, pairs: Collection[Pair]) -> tuple[Related, Lexicon]
         words.append(known)
         vectors.append(unit_rows(model.encode(known, language)))
 
-    def nearest(side: int, other: int, most: int) -> dict[str, list[str]]:
+    def known(side: int, other: int, most: int, near: Neighbours) -> dict[str, list[str]]:
         table = {}
-        places = matches(vectors[side], vectors[other], most + 1)
-        for row, (word, near) in enumerate(zip(words[side], places, strict=True)):
-            cosines = vectors[other][near] @ vectors[side][row]
+        for word, cosines, places in zip(words[side], *map(np.ndarray.tolist, near), strict=True):
             found = [
                 words[other][place]
-                for place, cosine in zip(near, cosines, strict=True)
+                for cosine, place in zip(cosines, places, strict=True)
                 if cosine >= LIKE_WORDS
                 and not (side == other and _same_stem(words[other][place], word))
             ]
@@ -145,8 +162,15 @@ def near_words(model: Model, pairs: Collection[Pair]) -> tuple[Related, Lexicon]
         return table
 
     one, two = model.languages
-    related = {language: nearest(side, side, RELATED) for side, language in enumerate((one, two))}
-    lexicon = {(one, two): nearest(0, 1, TRANSLATIONS), (two, one): nearest(1, 0, TRANSLATIONS)}
+    related = {
+        language: known(side, side, RELATED, nearest(vectors[side], vectors[side], RELATED + 1)[0])
+        for side, language in enumerate((one, two))
+    }
+    forth, back = nearest(vectors[0], vectors[1], TRANSLATIONS + 1)
+    lexicon = {
+        (one, two): known(0, 1, TRANSLATIONS, forth),
+        (two, one): known(1, 0, TRANSLATIONS, back),
+    }
     return related, lexicon
 
 
@@ -165,13 +189,14 @@ def hard(model: Model, pairs: list[Pair]) -> Iterator[Pair]:
     ]
     rows = [row for row, text in enumerate(sides[0]) if len(text.split()) >= HARD_WORDS]
     rows = sorted(random.Random(SEED).sample(rows, min(HARD, len(rows))))
+    found = nearest(vectors[0], vectors[1], min(CANDIDATES, len(pairs)))
     for here, there in ((0, 1), (1, 0)):
-        near = matches(vectors[here][rows], vectors[there], CANDIDATES)
-        for row, places in zip(rows, near, strict=True):
-            cosines = vectors[there][[row, *places]] @ vectors[here][row]
-            for other, cosine in zip(places, cosines[1:], strict=True):
+        right = (vectors[here][rows] * vectors[there][rows]).sum(axis=1)
+        near = (each[rows].tolist() for each in found[here])
+        for row, own, cosines, places in zip(rows, right, *near, strict=True):
+            for cosine, other in zip(cosines, places, strict=True):
                 likeness = max(shared(side[row], side[other]) for side in sides)
-                if cosine <= cosines[0] - DISTANCE and likeness < LIKE:
+                if cosine <= own - DISTANCE and likeness < LIKE:
                     yield sides[0][(row, other)[here]], sides[1][(row, other)[there]]
                     break
 
@@ -183,7 +208,7 @@ def write(path: Path, rows: Collection[tuple[str, ...]]) -> None:
 
 
 def contrasts(
-    noisy: Iterator[tuple[Pair, str, Pair]], positives: Collection[Pair]
+    noisy: Iterable[tuple[Pair, str, Pair]], positives: Collection[Pair]
 ) -> dict[Pair, tuple[str, str, Pair]]:
     """Pairs with a mistake: kind, quality, and the pair without it."""
     found = {}
@@ -206,7 +231,7 @@ def write_examples(
 
 def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
     """Write the three files."""
-    model = load(folder, threads=int(os.environ.get("THREADS", "1")))
+    model = load(folder, threads=THREADS)
     files = [chosen(path) for path in paths]
     positives = {pair for pairs in files for pair in pairs}
     if not positives:
@@ -219,8 +244,10 @@ def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
         related=related,
         lexicon=lexicon,
     )
-    fine = contrasts(noise(files, CONTRASTS, material), positives)
-    wrong = {pair for pair, *_ in noise(files, NEGATIVES, material)}
+    make = partial(listed, files, material)
+    mistaken, noisy = map_in_order(make, [CONTRASTS, NEGATIVES], min(THREADS, 2))
+    fine = contrasts(mistaken, positives)
+    wrong = {pair for pair, *_ in noisy}
     wrong.update(hard(model, sorted(positives)))
     write_examples(output, positives, wrong, fine)
 

@@ -60,7 +60,7 @@ train_encoder "$@"
         $(for file in ${GRADED:-}; do echo "--graded=$file"; done) \
         $(for file in "$@" ${MORE:-}; do echo "--text=$file"; done) \
         ${START:+"--start=$START"} $(for value in ${SETTINGS:-}; do echo "--set=$value"; done) \
-        --set training.keep=last --set training.held_out=0.02 \
+        --set training.keep=last --set training.held_out=0.02 --set training.precision=bfloat16 \
         --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
         -o "$model" "$output/positives.tsv" > "$output/held-out.tsv"
 [ -e "$model/thresholds.json" ] || "$recipe/recommend.sh" "$model" "$development"

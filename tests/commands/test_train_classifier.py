@@ -187,6 +187,7 @@ def test_settings_by_their_former_names_are_read(data: Path, tmp_path: Path) -> 
         ("sentences", "width=8"),
         ("sentences", "bigrams=8"),
         ("sentences", "training.word_dropout=0.2"),
+        ("sentences", "training.precision=bfloat16"),
         ("sentences", "training.bigram_dropout=0.2"),
     ],
 )

@@ -13,6 +13,7 @@ from bitextfilter.models.layers import (
     max_pool,
     mean_pool,
     narrow_linear_layers,
+    narrow_training,
 )
 
 
@@ -102,3 +103,35 @@ def test_pooling_sees_no_padding() -> None:
         row = values[i, :length]
         torch.testing.assert_close(max_pool(values, lengths)[i], row.max(dim=0).values)
         torch.testing.assert_close(mean_pool(values, lengths)[i], row.mean(dim=0))
+
+
+@pytest.mark.parametrize("rows", [1, 31, 33, 300])
+def test_narrow_training_has_nearly_the_gradients_of_float32(rows: int) -> None:
+    torch.manual_seed(1)
+    layer = nn.Sequential(nn.Linear(24, 16), nn.Linear(16, 8, bias=False))
+    numbers = torch.randn(rows, 3, 24, requires_grad=True)
+    found = []
+    for networks in ([], [layer]):
+        layer.zero_grad()
+        numbers.grad = None
+        with narrow_training(*networks):
+            out = layer(numbers)
+            out.square().sum().backward()
+        assert out.dtype == torch.float32 and out.shape == (rows, 3, 8)
+        found.append([out, numbers.grad, *(weight.grad for weight in layer.parameters())])
+    for wide, narrow in zip(*found, strict=True):
+        assert wide is not None and narrow is not None and narrow.dtype == torch.float32
+        assert not torch.equal(wide, narrow)
+        largest = float(wide.detach().abs().max())
+        torch.testing.assert_close(wide, narrow, rtol=0.05, atol=0.05 * largest)
+
+
+def test_narrow_training_is_for_training_and_ends() -> None:
+    torch.manual_seed(1)
+    layer, numbers = nn.Linear(24, 16), torch.randn(5, 24)
+    wide = layer(numbers)
+    with narrow_training(layer):
+        assert not torch.equal(layer(numbers), wide)
+        assert torch.equal(layer.eval()(numbers), wide)
+        layer.train()
+    assert torch.equal(layer(numbers), wide) and "forward" not in vars(layer)

@@ -20,11 +20,9 @@ static void *claim(int64_t count, size_t size)
 static Side side_of(int s, int64_t rows, int64_t dim, int64_t split, int64_t k, Search *search)
 {
     const int64_t width = s ? COLUMNS : ROWS, tiles = (rows + width - 1) / width * width;
-    float *given = claim(rows * dim, sizeof *given), *units = claim(rows * dim, sizeof *units);
-    double *room = claim(dim, sizeof *room);
+    float *units = claim(rows * dim, sizeof *units);
     for (int64_t at = 0; at < rows * dim; at++)
-        given[at] = number();
-    nearest_rows_unit(given, rows, dim, room, units);
+        units[at] = number() / sqrtf((float)dim);
     uint8_t *beyond = claim(rows, 1);
     Rounding how = {dim, split, search->head, search->tail, search->spares, {0.01f, 0.008f},
                     (uint8_t)(128 * s), width, claim(tiles * search->head, 1),
@@ -39,7 +37,7 @@ static Side side_of(int s, int64_t rows, int64_t dim, int64_t split, int64_t k, 
         loose[row] = beyond[row] ? 4 : 0.1f, floors[row] = -2;
     for (int64_t at = 0; at < rows * k; at++)
         cosines[at] = -INFINITY, numbers[at] = -1;
-    free(given), free(room), free(beyond);
+    free(beyond);
     return (Side){rows, units, how.heads, how.tails, how.start, how.more, how.lengths, loose,
                   floors, claim(tiles, 4), cosines, numbers};
 }

@@ -459,4 +459,12 @@ MUTATIONS = (
         "np.lexsort((draw[order], turns))",
         "tests/corpus/test_diverse_sample.py",
     ),
+    Mutation(
+        "error of turned rows (Cauchy-Schwarz; Higham 2002, section 3.1)",
+        "the matrix is taken to do nothing but turn",
+        "similarity/rotation.py",
+        "1.01 * (apart + once * (2 + apart + once))",
+        "1.01 * (once * (2 + once))",
+        "tests/similarity/test_compiled_search.py",
+    ),
 )

@@ -9,12 +9,14 @@ from torch import nn
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 
 
-def trained(sparse: bool, lazy: bool) -> tuple[nn.Embedding, nn.Linear]:
+def trained(sparse: bool, lazy: bool, whole: bool = False) -> tuple[nn.Embedding, nn.Linear]:
     torch.manual_seed(3)
     table, layer = nn.Embedding(9, 4, sparse=sparse), nn.Linear(4, 3)
     both = [*table.parameters(), *layer.parameters()]
     if lazy:
-        optimisers: list[torch.optim.Optimizer] = [LazyAdam(both, 0.05)]
+        optimisers: list[torch.optim.Optimizer] = [
+            LazyAdam(both, 0.05, [table.weight] if whole else [])
+        ]
     else:
         kind = torch.optim.SparseAdam if sparse else torch.optim.Adam
         optimisers = [
@@ -39,6 +41,13 @@ def test_it_is_the_adam_of_torch(sparse: bool) -> None:
     torch.testing.assert_close(table.weight, same_table.weight)
     torch.testing.assert_close(layer.weight, same_layer.weight)
     torch.testing.assert_close(layer.bias, same_layer.bias)
+
+
+def test_all_rows_of_a_whole_table_are_updated_by_sparse_gradients() -> None:
+    table, layer = trained(sparse=True, lazy=True, whole=True)
+    same_table, same_layer = trained(sparse=False, lazy=True)
+    assert torch.equal(table.weight, same_table.weight)
+    assert torch.equal(layer.weight, same_layer.weight)
 
 
 @pytest.mark.parametrize("largest", [0.1, 1e6])

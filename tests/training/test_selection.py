@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
+from bitextfilter.training import hard_negatives
 from bitextfilter.training import objectives as selection
+from bitextfilter.training.hard_negatives import search_negatives, sharing
 from bitextfilter.training.objectives import hardest_negatives, margin_loss, random_partners, taken
 
 
@@ -46,6 +49,50 @@ def test_the_hardest_negatives_are_those_of_a_double_loop(
     assert places[0].tolist() == naive_hardest(source, candidates[0], same)
     assert places[1].tolist() == naive_hardest(target, candidates[1], same)
     assert places[0][5] == places[1][5] == -1
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("negatives", ["same", "other"])
+def test_the_search_finds_the_hardest_negatives(
+    negatives: str, kind: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hard_negatives, "_BLOCK_ROWS", 150)
+    monkeypatch.setattr(hard_negatives, "product_type", lambda _: kind)
+    torch.manual_seed(1)
+    source, target = torch.randn(400, 7), torch.randn(400, 7)
+    source[7:90] = source[6] + 1e-4 * torch.randn(83, 7)  # nearly equal to each other
+    target[200] = target[100]
+    same = torch.rand(400, 400) < 0.02
+    same = same | same.T | torch.eye(400, dtype=torch.bool)
+    same[5] = same[:, 5] = True
+    shared = same.nonzero().T[:, torch.randperm(int(same.sum()))]
+    expected = hardest_negatives(source, target, same, negatives)
+    candidates = (source, target) if negatives == "same" else (target, source)
+    for threads in (1, 2):
+        found = search_negatives(source, target, shared, negatives, threads)
+        for side, one, other in zip(range(2), found, expected, strict=True):
+            assert one[5] == other[5] == -1 and torch.equal(one < 0, other < 0)
+            assert not same[torch.arange(400), one][one >= 0].any()
+            rows, pool = (source, target)[side], candidates[side]
+            cosines = [torch.cosine_similarity(rows, pool[places]) for places in (one, other)]
+            torch.testing.assert_close(*cosines, rtol=0, atol=1e-6)
+            assert (one == other).float().mean() > 0.75
+
+
+def test_equal_texts_have_equal_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    keys = random.integers(0, 60, 50), random.integers(30, 90, 50)
+    found = sharing(keys)
+    assert found is not None
+    same = [
+        (i, j)
+        for i in range(50)
+        for j in range(50)
+        if {int(k[i]) for k in keys} & {int(k[j]) for k in keys}
+    ]
+    assert set(map(tuple, found.T.tolist())) == set(same)
+    monkeypatch.setattr(hard_negatives, "_MOST", 20)
+    assert sharing(keys) is None
 
 
 def test_of_equal_cosines_the_first_is_taken_and_never_the_row_itself() -> None:
