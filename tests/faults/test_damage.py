@@ -16,7 +16,8 @@ from click.testing import Result
 from toys import as_older, sentences, toy_model
 
 from bitextfilter.commands import models, score
-from bitextfilter.errors import InputError
+from bitextfilter.encoders.registry import ENCODERS
+from bitextfilter.errors import InputError, ModelError
 from bitextfilter.io.digests import (
     DIGESTS,
     changed_files,
@@ -174,7 +175,9 @@ def test_a_network_larger_than_its_tensors(model: Path, width: int) -> None:
     config = read_config(as_older(model))
     config["encoder"]["embedding"] = width
     write_config(model, config)
-    refused(model, model, "its network is too large for its tensors")
+    with pytest.raises(ModelError, match="its network is too large for its tensors"):
+        ENCODERS.load(model)  # torch's
+    refused(model, model / "encoder.safetensors", f"32), the configuration says (104, {width})")
 
 
 @pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf])
