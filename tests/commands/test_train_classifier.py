@@ -20,6 +20,7 @@ from bitextfilter.commands.train_classifier import main
 from bitextfilter.io.digests import write_digests
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.settings import current_names
+from bitextfilter.similarity.pair_classifier import load_classifier
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.workflows.classifier_training import ClassifierConfig
 from bitextfilter.workflows.joining import join_models
@@ -461,7 +462,7 @@ def test_the_words_of_more_text_are_counted(data: Path, tmp_path: Path) -> None:
         files = [word for path in more for word in ("--text", path)]
         done = train(*quick, *files, "-o", output, data / "clean.tsv")
         assert done.exit_code == 0, done.stderr
-        kept = load(output).classifier
+        kept = load_classifier(output)
         assert isinstance(kept, WordClassifier) and kept.bigrams is not None
         counts.append(int(kept.counts.sum()))
         levels.append(int((kept.bigrams & 3).sum()))
