@@ -16,7 +16,6 @@ from bitextfilter.similarity.classifier_settings import (
     WordClassifierSettings,
     classifier_settings,
 )
-from bitextfilter.similarity.compiled_words import lanes
 from bitextfilter.text.features import Cut
 
 Logits = NDArray[np.floating]
@@ -74,14 +73,14 @@ class PairScoring(Protocol):
 def load_scoring(folder: Path) -> PairScoring | None:
     """Read the classifier of a model folder, to score with it; None if it has none.
 
-    That of words needs no torch where its compiled network is there.
+    That of words needs no torch where its compiled network is there; else its scorers need it.
 
     Raises:
         NotFoundError: no model there, or the tensors are missing.
         ModelError: the model is damaged, or of a newer version.
     """
     settings = classifier_settings(folder)
-    if isinstance(settings, WordClassifierSettings) and lanes():
+    if isinstance(settings, WordClassifierSettings):
         from bitextfilter.similarity.word_scoring import load_word_scoring
 
         return load_word_scoring(folder, settings)

@@ -30,6 +30,7 @@ from bitextfilter.similarity.pair_scoring import (
     Encode,
     EncodedSide,
     PairScorer,
+    PairScoring,
     ScorerFactory,
     scores,
 )
@@ -275,8 +276,29 @@ def _encoded(encode: Encode, side: int, words: Sequence[str]) -> Vectors:
     return encode(words, side)
 
 
-def load_word_scoring(folder: Path, settings: WordClassifierSettings) -> WordScoring:
-    """Read the classifier of words of a model folder, to score with its compiled network.
+class _ByTorch:
+    """A classifier of words in a model folder without the compiled network; see ``PairScoring``."""
+
+    def __init__(self, folder: Path, settings: WordClassifierSettings) -> None:
+        self.settings, self._folder = settings, folder
+
+    def scorer_factory(
+        self,
+        encode: Encode,
+        threads: int = 1,
+        cut: Cut | None = None,
+        languages: tuple[str, str] | None = None,
+    ) -> ScorerFactory:
+        """See ``PairScoring``; imports torch."""
+        from bitextfilter.similarity.pair_classifier import load_classifier
+
+        classifier = load_classifier(self._folder)
+        assert classifier is not None, "it has been there"
+        return classifier.scorer_factory(encode, threads, cut, languages)
+
+
+def load_word_scoring(folder: Path, settings: WordClassifierSettings) -> PairScoring:
+    """Read the classifier of words of a model folder, to score by its compiled network or torch.
 
     Raises NotFoundError where the tensors are missing, ModelError where they are damaged.
     """
@@ -284,7 +306,9 @@ def load_word_scoring(folder: Path, settings: WordClassifierSettings) -> WordSco
     arrays = {name: tensor.array() for name, tensor in tensors.items()}
     temperature = float(arrays["temperature"])
     check_temperature(folder, temperature)
-    network = CompiledNetwork(settings, network_weights(arrays), lanes())
+    if not (wide := lanes()):
+        return _ByTorch(folder, settings)
+    network = CompiledNetwork(settings, network_weights(arrays), wide)
     return WordScoring(
         settings, arrays["counts"].astype(np.uint8, copy=False), temperature, network
     )
