@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bitextfilter.encoders.registry import load_encoder
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.settings import read_settings
 from bitextfilter.text.ragged import TRIGRAMS, Ragged
 from bitextfilter.training.data import Corpus, PairFile, Sentences, read_pairs
@@ -24,18 +24,18 @@ SHOWN = 5
 folder, pairs = Path(sys.argv[1]), sys.argv[2]
 megas = [int(word) for word in sys.argv[3:]] or [1, 20, 40]
 settings = TrainingSettings(**read_settings(folder / "training.json")["training"])
-encoder = load_encoder(folder)
+encoder = ENCODERS.load(folder)
 texts = read_pairs([PairFile(pairs)])
 
 sides = []
-for sentences, language in zip(texts[:2], encoder.languages, strict=True):
+for sentences, language in zip(texts[:2], encoder.processor.languages, strict=True):
     trigrams = encoder.processor.trigrams and Ragged.of(
         encoder.processor.ids(sentences, language, TRIGRAMS)
     )
     sides.append(Sentences(encoder.processor.ids(sentences, language), trigrams))
 corpus = Corpus(*sides, np.ones(len(texts.sources)))
 
-one_language = len(set(encoder.languages)) == 1
+one_language = len(set(encoder.processor.languages)) == 1
 learner = BilingualLearner(encoder.network, "lstm", np.zeros(0, np.int64), settings, one_language)
 batches = list(islice(corpus.batches(settings.batch_size, settings.seed, 0), max(megas)))
 found = [mega_negatives(learner, corpus, batches[:mega])[0][0] for mega in megas]

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from console import heeding
 
 from bitextfilter.commands.tune import main
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.scoring.model import load
 from bitextfilter.workflows.encoder_training import EncoderTraining
 from bitextfilter.workflows.grid import read_grid
@@ -241,9 +242,9 @@ def test_initial_vectors(home: Path) -> None:
     assert len(table(home / "tuning.tsv")) == 3
     found = []
     for folder in (home / "models").iterdir():
-        encoder = load(folder).encoder
-        (one,) = encoder.network.piece_tables()
-        found.append(one.weight[encoder.processor.vocabulary.index["a1"]].tolist())
+        made = ENCODERS.load(folder)
+        (one,) = made.network.piece_tables()
+        found.append(one.weight[made.processor.vocabulary.index["a1"]].tolist())
     expected = [[*range(1, 9)], [*range(8, 0, -1)]]
     assert sorted(found) == [pytest.approx(row, rel=0.01) for row in expected]
 

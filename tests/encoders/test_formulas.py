@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from bitextfilter.encoders.base import Network, Padded
-from bitextfilter.encoders.combination import part_type
 from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
@@ -183,8 +182,8 @@ def naive(made: Network, expression: str, sentences: dict[str, list[int]]) -> np
     for added in expression.split(","):
         total = np.zeros(6)
         for name in added.split("+"):
-            ids = sentences[part_type(name).view]
-            x = list(state[f"vectors.0.{part_type(name).view}.weight"][ids])
+            ids = sentences[PARTS[name].view]
+            x = list(state[f"vectors.0.{PARTS[name].view}.weight"][ids])
             prefix = f"parts.0.{name}."
             own = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
             total = total + NAIVE[name](own, x, ids)
