@@ -62,14 +62,14 @@ class StoredTensor:
         return numbers
 
     def is_finite(self) -> bool:
-        """Return whether all numbers are finite."""
+        """Return whether all numbers are finite as float32."""
         numbers = self.numbers if self.scales is None else self.scales
         if numbers.dtype.kind != "f" or not numbers.size:
             return True
         with np.errstate(over="ignore", invalid="ignore"):
-            ends = np.array([numbers.min(), numbers.max()])
+            ends = np.array([numbers.min(), numbers.max()]).astype(np.float32)
             return bool(
-                np.isfinite(ends if self.scales is None else ends * ends.dtype.type(128)).all()
+                np.isfinite(ends if self.scales is None else ends * np.float32(128)).all()
             )
 
 
@@ -140,10 +140,12 @@ def _with_scales(raw: Mapping[str, NDArray[Any]], path: Path) -> dict[str, Store
 def check_scales(name: str, matrix: Sequence[object], scales: Sequence[int], path: Path) -> None:
     """Raise ModelError unless scales of this shape fit a quantised matrix of this type and shape.
 
-    *matrix*: the type's name, ``int8`` or ``uint8``, then the shape.
+    *matrix*: the type's name, ``int8`` or ``uint8``, then the shape; 1 to 7 bits a number.
     """
     kind, *shape = matrix
-    if (kind, len(shape)) not in (("int8", 2), ("uint8", 3)) or [*scales] != [shape[0], 1]:
+    of_bytes = (kind, len(shape)) == ("int8", 2)
+    of_bits = (kind, len(shape)) == ("uint8", 3) and shape[1] in range(1, 8)
+    if not (of_bytes or of_bits) or [*scales] != [shape[0], 1]:
         raise ModelError(f"{path}: the scales of {name} do not fit it")
 
 

@@ -148,9 +148,13 @@ class WordCache:
             held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
             if held > self._most:
                 self._forget()
-            rows, spaced = self._reader.read(sentences)
-            if new := self._reader.words[self._known :]:
-                self._learn(new)
+            try:
+                rows, spaced = self._reader.read(sentences)
+                if new := self._reader.words[self._known :]:
+                    self._learn(new)
+            except BaseException:  # the lag may know words that the table lacks
+                self._forget()
+                raise
             table, spelling = self._space[: self._known], self._spelling
             lags = self._lag.behind(rows) if self._lag else np.zeros(len(rows))
         return table, WordRows(rows, spaced, spelling), lags

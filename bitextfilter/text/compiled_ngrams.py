@@ -94,9 +94,10 @@ class KeyTable:
         library = _library()
         if library is None or not _is(keys, np.uint64):
             return self._search(keys)
-        if self._slots is None:
-            self._slots = self._index(library)
-        ids, rest = np.empty(len(keys), np.int32), (self._slots.ctypes.data, len(self._slots) - 1)
+        slots = self._slots  # held here: another thread may put its own in their place
+        if slots is None:
+            slots = self._slots = self._index(library)
+        ids, rest = np.empty(len(keys), np.int32), (slots.ctypes.data, len(slots) - 1)
         library.ngrams_find(keys.ctypes.data, len(keys), self._secret, *rest, ids.ctypes.data)
         return ids
 

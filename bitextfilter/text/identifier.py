@@ -203,8 +203,13 @@ class TextReader:
                 places.clear()
                 self._words.forget()
             new = [word for word in words if word not in places]
-            self._words.learn(new)
-            places.update(zip(new, count(len(places)), strict=False))
+            try:
+                self._words.learn(new)
+                places.update(zip(new, count(len(places)), strict=False))
+            except BaseException:  # it may know words without places
+                places.clear()
+                self._words.forget()
+                raise
             known = np.fromiter(map(places.__getitem__, words), np.int64, len(words))
             return self._words.of(Ragged(known[rows.flat], rows.lengths))
 

@@ -49,13 +49,15 @@ class TokenCache:
     ) -> None:
         """``number``: tokens → the ids of each, by view, which depend on that token alone."""
         self._number, self._most = number, most
+        self._none = number([])
         self._lock = Lock()
         self._forget()
 
     def _forget(self) -> None:
-        self._table = TokenTable()
+        # The table last: with an older one, no token has ids, and the next read forgets again.
+        self._views = {view: RaggedStore(ids) for view, ids in self._none.items()}
         self._characters = 0
-        self._views = {view: RaggedStore(ids) for view, ids in self._number([]).items()}
+        self._table = TokenTable()
 
     def read(self, sentences: Sequence[str]) -> tuple[Ragged, dict[str, Ragged]]:
         """Return the tokens of each sentence, and the ids of each distinct token, by view.

@@ -125,7 +125,8 @@ class _Compiled:
         if not self._table:
             raise MemoryError
         self._read = library.tokens_read
-        weakref.finalize(self, library.tokens_free, self._table)
+        # Not at exit: a daemon thread may still read.
+        weakref.finalize(self, library.tokens_free, self._table).atexit = False
 
     def read(self, sentences: Sequence[str]) -> TokenWindow:
         text = "".join(sentences)
