@@ -68,9 +68,7 @@ class StoredTensor:
             return True
         with np.errstate(over="ignore", invalid="ignore"):
             ends = np.array([numbers.min(), numbers.max()]).astype(np.float32)
-            return bool(
-                np.isfinite(ends if self.scales is None else ends * np.float32(128)).all()
-            )
+            return bool(np.isfinite(ends if self.scales is None else ends * np.float32(128)).all())
 
 
 def of_bits(packed: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -111,9 +111,11 @@ def cosine_pairs_at(a: Vectors, b: Vectors, i: Indices, j: Indices) -> Scores:
     As :func:`cosine_pairs`; a row that stands in several pairs is scaled once.
     """
     left, right = unit_rows(a), unit_rows(b)
-    if (library := _library()) is None:
-        return _cosines(_products(left[i].astype(np.float64), right[j].astype(np.float64)))
     rows, columns = (np.ascontiguousarray(places, np.int64) for places in (i, j))
+    fits = rows.shape == columns.shape and left.shape[1] == right.shape[1]
+    fits = fits and _within(rows, len(left)) and _within(columns, len(right))
+    if (library := _library()) is None or not fits:  # numpy raises errors
+        return _cosines(_products(left[i].astype(np.float64), right[j].astype(np.float64)))
     products = np.empty(len(i), dtype=np.float64)
     given = left.ctypes.data, right.ctypes.data, rows.ctypes.data, columns.ctypes.data
     library.vectors_products(*given, left.shape[1], 0, len(i), products.ctypes.data)
@@ -142,6 +144,10 @@ def euclidean_matrix(a: Vectors, b: Vectors) -> Scores:
     left, right = on_grid(a), on_grid(b)
     squares = _products(left, left)[:, None], _products(right, right)[None, :]
     return _negative_distance(*squares, left @ right.T)
+
+
+def _within(places: Indices, count: int) -> bool:
+    return not len(places) or bool(places.min() >= 0 and places.max() < count)
 
 
 def _library() -> ctypes.CDLL | None:

@@ -117,3 +117,16 @@ def test_numbers_are_finite(tmp_path: Path, number: float, quantised: bool) -> N
     save_file(given, tmp_path / "t")
     with pytest.raises(ModelError, match="table holds numbers that are not finite"):
         read_tensors(tmp_path / "t", {"table": (3, 4)})
+
+
+@pytest.mark.parametrize("bits", [0, 8, 9, 32])
+def test_bits_that_no_table_has(tmp_path: Path, bits: int) -> None:
+    parts = {"t": torch.zeros(5, bits, 2, dtype=torch.uint8), f"t{SCALE}": torch.ones(5, 1)}
+    save_file(parts, tmp_path / "t")
+    with pytest.raises(ModelError, match="the scales of t do not fit it"):
+        open_tensors(tmp_path / "t")
+
+
+def test_wide_numbers_too_large_for_narrow_ones(tmp_path: Path) -> None:
+    save_file({"t": torch.full((2, 3), 1e300, dtype=torch.float64)}, tmp_path / "t")
+    assert not open_tensors(tmp_path / "t")["t"].is_finite()

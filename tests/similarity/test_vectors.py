@@ -183,3 +183,10 @@ def test_the_compiled_numbers_are_numpys(
     assert np.array_equal(found[1], cosine_pairs(a[i], b[j]))
     assert np.array_equal(found[0][::-1], unit_rows(a[::-1]))
     assert cosine_pairs_at(a, b, i[:0], j[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("place", [3, -4])
+def test_places_without_a_row_are_errors(place: int) -> None:
+    rows = np.ones((3, 2), np.float32)
+    with pytest.raises(IndexError):
+        cosine_pairs_at(rows, rows, np.array([place]), np.array([0]))

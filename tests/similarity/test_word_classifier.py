@@ -373,6 +373,27 @@ def test_the_cache_of_few_but_long_texts_begins_anew() -> None:
     assert len(cache.read(["three"])[0]) == 2
 
 
+def test_the_cache_after_a_failure() -> None:
+    table, encode_words = cached()
+    failures = [0]
+
+    def failing(words: Sequence[str]) -> Vectors:
+        if failures[0]:
+            failures[0] -= 1
+            raise MemoryError
+        return encode_words(words)
+
+    cache, other = WordCache(table, failing), WordCache(table, encode_words)
+    cache.read(["one two"])
+    failures[0] = 1
+    with pytest.raises(MemoryError):
+        cache.read(["three one"])
+    for sentence in ("three four", "one three"):
+        found, expected = cache.read([sentence]), other.read([sentence])
+        rows = [read[0][read[1].words.flat] for read in (found, expected)]
+        assert np.array_equal(rows[0], rows[1])
+
+
 def test_the_cache_grows_and_what_it_gave_stays() -> None:
     parts = cached()
     cache = WordCache(*parts, most=8)

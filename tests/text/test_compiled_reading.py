@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -15,6 +16,7 @@ from bitextfilter.text.compiled_ngrams import KeyTable, group_sums
 from bitextfilter.text.features import WordReader
 from bitextfilter.text.identifier import NgramIdentifier
 from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.processor import TokenCache
 from bitextfilter.text.ragged import Ragged, RaggedStore
 from bitextfilter.text.token_table import TokenTable, TokenWindow
 from bitextfilter.text.trigrams import CountedTrigrams
@@ -205,3 +207,46 @@ def test_a_reader_goes_on_after_an_error() -> None:
         ]
         assert spaced.tolist() == marks.tolist()
     assert reader.words == other.words
+
+
+def test_a_table_of_keys_that_threads_first_use_at_once() -> None:
+    keys = np.arange(50_000, dtype=np.uint64) * 7 + 1
+    ids = np.arange(1, len(keys) + 1, dtype=np.int32)
+    found: list[np.ndarray] = []
+    for _ in range(4):
+        table, start = KeyTable(keys, ids), threading.Barrier(4)
+
+        def find(table: KeyTable = table, start: threading.Barrier = start) -> None:
+            start.wait()
+            found.append(table.find(keys))
+
+        threads = [threading.Thread(target=find) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(found) == 16 and all(np.array_equal(some, ids) for some in found)
+
+
+def test_a_cache_of_tokens_after_a_failure() -> None:
+    failures = [0]
+
+    def number(tokens: list[str]) -> dict[str, Ragged]:
+        if failures[0]:
+            failures[0] -= 1
+            raise MemoryError
+        return {"lengths": Ragged.of_lists([[len(token)] for token in tokens])}
+
+    cache = TokenCache(number)
+
+    def lengths(sentence: str) -> list[int]:
+        rows, ids = cache.read([sentence])
+        return ids["lengths"].take(rows.flat).flat.tolist()
+
+    assert lengths("a bb ccc") == [1, 2, 3]
+    failures[0] = 2
+    for _ in range(2):
+        if failures[0]:
+            with pytest.raises(MemoryError):
+                cache.read(["dddd"])
+    assert lengths("dddd a eeeee") == [4, 1, 5]
