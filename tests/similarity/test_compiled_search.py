@@ -38,6 +38,12 @@ CC = shutil.which("cc")
 needs_library = pytest.mark.skipif(not compiled_search.LIBRARY.exists(), reason="not compiled")
 
 
+@pytest.fixture(autouse=True)
+def library_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the environment says."""
+    monkeypatch.delenv(NO_COMPILED, raising=False)
+
+
 def kinds() -> range:
     """All kinds of kernel that this processor can run."""
     return range(kernel() + 1)
