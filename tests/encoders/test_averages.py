@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from compiler import check_memory
 from console import ROOT
 
 from bitextfilter.arrays import Vectors
@@ -193,11 +192,4 @@ def test_a_library_of_another_layout_is_left_alone(monkeypatch: pytest.MonkeyPat
 
 def test_the_code_reads_only_its_own_memory(tmp_path: Path) -> None:
     """A program averages random rows under the sanitizers."""
-    if (compiler := shutil.which("cc")) is None:
-        pytest.skip("no C compiler")
-    line = [compiler, "-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", f"-I{SOURCE.parent}"]
-    line += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DPLAIN"]
-    program, source = tmp_path / "checked", Path(__file__).with_name("check_averages.c")
-    subprocess.run([*line, str(source), "-o", str(program), "-lm"], check=True, timeout=120)
-    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    check_memory(tmp_path, Path(__file__).with_name("check_averages.c"), SOURCE, "-O1", "-DPLAIN")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from compiler import build, check_memory
 from console import ROOT
 
 from bitextfilter.arrays import Vectors
@@ -34,7 +33,6 @@ from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(5)
 SOURCE = ROOT / "bitextfilter/similarity/nearest_rows.c"
-CC = shutil.which("cc")
 needs_library = pytest.mark.skipif(not compiled_search.LIBRARY.exists(), reason="not compiled")
 
 
@@ -251,29 +249,16 @@ def test_with_and_without_the_library_results_are_the_same(monkeypatch: pytest.M
         assert np.array_equal(rows[wanted], exact[1][wanted])
 
 
-def compiled(out: Path, *options: str, source: Path = SOURCE) -> Path:
-    """Build a library or a program, without a warning."""
-    if CC is None:
-        pytest.skip("no C compiler")
-    line = [CC, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *options]
-    subprocess.run([*line, str(source), "-o", str(out), "-lm"], check=True, timeout=120)
-    return out
-
-
 def test_a_library_of_another_layout_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = tmp_path / "old.c"
     old.write_text("long nearest_rows_layout(void) { return 99; }\n")
-    library = compiled(tmp_path / "_nearest_rows.so", "-shared", "-fPIC", source=old)
+    library = build(tmp_path / "_nearest_rows.so", old, "-shared", "-fPIC")
     monkeypatch.setattr(compiled_search, "LIBRARY", library)
     assert kernel() == 0
 
 
 def test_its_memory_is_its_own(tmp_path: Path) -> None:
     """A program searches random rows, in memory of their own size, under the sanitizers."""
-    checked = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    source = Path(__file__).with_name("check_nearest_rows.c")
-    program = compiled(tmp_path / "checked", *checked, f"-I{SOURCE.parent}", source=source)
-    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    check_memory(tmp_path, Path(__file__).with_name("check_nearest_rows.c"), SOURCE, "-O0")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from compiler import build, check_memory
 from console import ROOT
 from numpy.typing import NDArray
 
@@ -39,7 +38,6 @@ SETTINGS = [
     replace(WIDE, bigrams=77, multilingual=True, width=64, word_kinds=8),
 ]
 LANES = [4, 8, 16]
-CC = shutil.which("cc")
 SOURCE = ROOT / "bitextfilter/similarity/word_network.c"
 
 
@@ -190,15 +188,6 @@ def test_the_environment_turns_the_library_off(monkeypatch: pytest.MonkeyPatch) 
     assert lanes() == 0 and not compiles(classifier_of(SMALL))
 
 
-def compiled(out: Path, *options: str, source: Path = SOURCE) -> Path:
-    """Build a library, without a warning."""
-    if CC is None:
-        pytest.skip("no C compiler")
-    line = [CC, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *options]
-    subprocess.run([*line, str(source), "-o", str(out), "-lm"], check=True, timeout=120)
-    return out
-
-
 def test_a_library_of_another_layout_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,15 +195,11 @@ def test_a_library_of_another_layout_is_left_alone(
     functions = ("network_layout", "network_lanes", "logits", "table")
     old.write_text("".join(f"long word_{name}(void) {{ return 16; }}\n" for name in functions))
     monkeypatch.setattr(
-        compiled_words, "LIBRARY", compiled(tmp_path / "old.so", "-shared", "-fPIC", source=old)
+        compiled_words, "LIBRARY", build(tmp_path / "old.so", old, "-shared", "-fPIC")
     )
     assert lanes() == 0
 
 
 def test_the_code_has_no_warning_and_reads_only_its_own_memory(tmp_path: Path) -> None:
     """A program scores random pairs of random networks under the sanitizers."""
-    checked = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    source = Path(__file__).with_name("check_word_network.c")
-    program = compiled(tmp_path / "checked", *checked, f"-I{SOURCE.parent}", source=source)
-    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    check_memory(tmp_path, Path(__file__).with_name("check_word_network.c"), SOURCE, "-O0")
