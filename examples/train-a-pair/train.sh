@@ -12,7 +12,7 @@
 #   held-out.tsv                    how good the classifier is on pairs kept from it
 # Thresholds go to stdout.
 # What is there is kept, and an interrupted training goes on when the script is run again. 400,000
-# pairs take some two hours. In the environment, THREADS is how many threads compute, and VOCABULARY
+# pairs take half an hour on two cores. In the environment, THREADS is how many threads compute, and VOCABULARY
 # and TRIGRAMS are how many of them the encoder knows, where the usual numbers are too large or small.
 # MORE names further FILEs, a line each, that the classifier alone learns from: it sees there how the
 # encoder does on text that it was not trained on. GRADED names files of graded pairs, a line each.
