@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import IO, BinaryIO
 
 from bitextfilter.errors import BitextError
+from bitextfilter.io.interruptions import undisturbed
 
 _MERCY = 10.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -60,6 +61,8 @@ class Programs:
     ) -> None:
         """Run programs, each reading what the one before it writes, until all have ended.
 
+        To be called in another thread than the main one, whose work a signal may break off.
+
         Args:
             programs: in their order.
             source: read by the first; None for nothing.
@@ -82,14 +85,15 @@ class Programs:
 
     def stop(self, error: BaseException) -> None:
         """End all programs, and start no more, because of *error*; only the first counts."""
-        with self._lock:
-            if self._stopped:
-                return
-            self._stopped, self._error = True, error
-        self._signal(signal.SIGTERM)
-        timer = threading.Timer(_MERCY, self._signal, [signal.SIGKILL])
-        timer.daemon = True
-        timer.start()
+        with undisturbed():
+            with self._lock:
+                if self._stopped:
+                    return
+                self._stopped, self._error = True, error
+            self._signal(signal.SIGTERM)
+            timer = threading.Timer(_MERCY, self._signal, [signal.SIGKILL])
+            timer.daemon = True
+            timer.start()
 
     def _signal(self, number: signal.Signals) -> None:
         with self._lock:  # under which a program is waited for, so its number is its own

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bitextfilter.errors import WorkerError
+from bitextfilter.io.interruptions import undisturbed
 from bitextfilter.io.programs import Program
 
 _ENDING = 0.01
@@ -184,7 +185,9 @@ class _Worker:
         self._deaths += 1
         self.deaths += 1
         self.program.__exit__()
-        self.program, self._idle = Program(self._settings.command), 0.0
+        with undisturbed():
+            self.program = Program(self._settings.command)
+        self._idle = 0.0
         self._again = deque(self.open)
         self._give_again()
 
@@ -208,10 +211,11 @@ class ProgramPool(AbstractContextManager["ProgramPool"]):
         """How often a process was started anew."""
 
     def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
-            worker.program.terminate()
-        for worker in self._workers:
-            worker.program.__exit__()
+        with undisturbed():
+            for worker in self._workers:
+                worker.program.terminate()
+            for worker in self._workers:
+                worker.program.__exit__()
 
     def answers(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, list[bytes]]]:
         """Yield each of the *blocks* with its next answers, in their order, as they come.
@@ -260,8 +264,9 @@ class ProgramPool(AbstractContextManager["ProgramPool"]):
             self._order.append(asked)
             if len(block):
                 if taker is None:
-                    taker = _Worker(self._settings)
-                    self._workers.append(taker)
+                    with undisturbed():
+                        taker = _Worker(self._settings)
+                        self._workers.append(taker)
                 taker.give(asked)
         return True
 

@@ -43,7 +43,7 @@ class Program(AbstractContextManager["Program"]):
     """
 
     def __init__(self, command: str) -> None:
-        """Start *command* in a shell."""
+        """Start *command* in a shell; ``undisturbed`` until it is where somebody ends it."""
         self._command = command
         self._said = b""
         self._ended = False
@@ -60,15 +60,14 @@ class Program(AbstractContextManager["Program"]):
         """Whether stdout has been closed."""
         self.active = True
         """Whether it has read or written since the caller set this to False."""
-        with undisturbed():
-            self._process = subprocess.Popen(
-                ["/bin/sh", "-c", command],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                bufsize=0,
-            )
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
         for stream in self._streams():
             os.set_blocking(stream.fileno(), False)
 

@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.io.drafts import temporary_folder
+from bitextfilter.io.interruptions import undisturbed
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.settings import Settings, setting
 
@@ -118,26 +119,23 @@ def skip_gram(text: TokenisedText, settings: SkipGram) -> Iterator[Callable[[], 
     """
     if importlib.util.find_spec("fasttext") is None:
         raise DeviceError("skip-gram needs fastText: pip install 'bitextfilter[fasttext]'")
-    with temporary_folder() as folder:
+    with temporary_folder() as folder, ExitStack() as stack:
         with open(folder / "text", "w", encoding="utf-8", newline="\n") as file:
             file.writelines(" ".join(tokens) + "\n" for tokens in text if tokens)
         values = json.dumps(dataclasses.asdict(settings))
         (folder / "settings.json").write_text(values, encoding="utf-8")
         command = [sys.executable, "-c", _CHILD, str(folder), *sys.path]
-        with (
-            open(folder / "errors", "wb") as errors,
-            subprocess.Popen(
+        with open(folder / "errors", "wb") as errors, undisturbed():
+            child = subprocess.Popen(
                 command,
                 env=os.environ | _ZEROS,
                 stdin=subprocess.DEVNULL,
                 stdout=errors,
                 stderr=errors,
-            ) as child,
-        ):
-            try:
-                yield partial(_result, folder, child)
-            finally:
-                child.kill()
+            )
+            stack.enter_context(child)
+            stack.callback(child.kill)
+        yield partial(_result, folder, child)
 
 
 def _result(folder: Path, child: subprocess.Popen[bytes]) -> WordVectors:

@@ -16,10 +16,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zstandard
+from strikes import strike_after
 
 from bitextfilter.errors import InputError, NotFoundError, OutputError
 from bitextfilter.io.drafts import draft, temporary_folder
@@ -34,7 +34,6 @@ from bitextfilter.io.files import (
     stream_name,
     write_whole,
 )
-from bitextfilter.io.interruptions import interrupt
 
 UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "": lambda data: data,
@@ -382,20 +381,12 @@ def test_an_error_without_a_file_name_names_the_output(error: OSError, reason: s
 def test_a_signal_while_a_temporary_folder_is_made_or_removed_leaves_none(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = tempfile if step == "mkdtemp" else os
-    usual = getattr(home, step)
-
-    def struck(*words: Any, **more: Any) -> Any:
-        found = usual(*words, **more)
-        interrupt(KeyboardInterrupt())
-        return found
-
     def work() -> None:
         with temporary_folder(tmp_path) as folder:
             for name in "ab":
                 (folder / name).touch()
 
-    monkeypatch.setattr(home, step, struck)
+    strike_after(monkeypatch, tempfile if step == "mkdtemp" else os, step)
     with pytest.raises(KeyboardInterrupt):
         work()
     assert names(tmp_path) == []

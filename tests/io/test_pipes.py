@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
+from strikes import strike_after
 
 from bitextfilter.io.pipes import Program, ProgramError, Programs
 
@@ -96,6 +100,25 @@ def test_all_that_a_program_started_is_ended(tmp_path: Path) -> None:
     while _lives(int((tmp_path / "pid").read_text())):
         assert time.monotonic() < limit
         time.sleep(0.02)
+
+
+def test_ctrl_c_amid_a_stop_leaves_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = strike_after(monkeypatch, subprocess, "Popen", 0)
+    programs, said = Programs(), SimpleQueue[str]()
+    pair = [Program("p", ["/bin/sh", "-c", "echo a >&2; exec sleep 100"], said.put)] * 2
+
+    def wait() -> None:
+        with pytest.raises(KeyError):
+            programs.join(pair, None, None)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    assert [said.get(timeout=10) for _ in pair] == ["a", "a"]
+    strike_after(monkeypatch, os, "killpg")
+    with pytest.raises(KeyboardInterrupt):
+        programs.stop(KeyError("enough"))
+    thread.join(10)
+    assert [child.returncode for child in started] == [-signal.SIGTERM] * 2
 
 
 def _lives(pid: int) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
+from strikes import strike_after
 
 from bitextfilter.io.program_pool import Block, Lines, PoolSettings, ProgramError, ProgramPool
 from bitextfilter.io.programs import Program
@@ -189,3 +193,28 @@ def test_all_processes_end_with_the_pool(tmp_path: Path) -> None:
     for pid in (tmp_path / "pids").read_text().split():
         assert not Path(f"/proc/{pid}").exists()
     assert time.monotonic() - begun < 15
+
+
+@pytest.mark.parametrize(
+    ("start", "processes", "command"), [(1, 1, "cat"), (2, 2, "cat"), (2, 1, "read -r x; exit 1")]
+)
+def test_ctrl_c_as_a_process_starts_leaves_none(
+    start: int, processes: int, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first, another at its side, or a new one after a death."""
+    started = strike_after(monkeypatch, subprocess, "Popen", start)
+    with pytest.raises(KeyboardInterrupt):
+        answers(command, blocks(1, 1, 1), processes=processes, retries=1)
+    assert len(started) == start
+    assert all(process.returncode is not None for process in started)
+
+
+def test_ctrl_c_as_the_pool_ends_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = strike_after(monkeypatch, subprocess, "Popen", 0)
+    pool = ProgramPool(PoolSettings("cat; sleep 100", processes=2))
+    assert len([*islice(pool.answers(blocks(1, 1, 1)), 3)]) == 3
+    strike_after(monkeypatch, os, "killpg")
+    with pytest.raises(KeyboardInterrupt):
+        pool.__exit__()
+    assert len(started) == 2
+    assert all(process.returncode is not None for process in started)

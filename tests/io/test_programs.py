@@ -136,7 +136,10 @@ with ProgramPool(PoolSettings("echo $$ > {path}; sleep 100")) as pool:
 def test_an_interrupted_run_ends_it(tmp_path: Path) -> None:
     inner = tmp_path / "pid"
     code = ASKING.format(path=inner)
-    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    heed = (
+        "import signal; from bitextfilter.io.interruptions import interrupt\n"
+        "signal.signal(signal.SIGINT, lambda *_: interrupt(KeyboardInterrupt()))\n"
+    )
     with subprocess.Popen([sys.executable, "-c", heed + code], stderr=subprocess.DEVNULL) as run:
         pid = wait_for(inner)
         run.send_signal(signal.SIGINT)

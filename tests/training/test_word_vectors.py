@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
+import signal
+import subprocess
 
 import numpy as np
 import pytest
+from strikes import strike_after
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.settings import from_mapping
+from bitextfilter.training import word_vectors
 from bitextfilter.training.word_vectors import SkipGram, TokenisedText, WordVectors, skip_gram
 
 SETTINGS = SkipGram(dim=8, epochs=20, minimum_count=2, longest=4, buckets=200, subsampling=1.0)
@@ -93,6 +97,15 @@ def test_the_training_ends_with_its_context() -> None:
     assert child.poll() is not None
     with pytest.raises(ProcessLookupError):
         os.kill(child.pid, 0)
+
+
+def test_ctrl_c_as_the_training_starts_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: True)
+    monkeypatch.setattr(word_vectors, "_CHILD", "input()")
+    started = strike_after(monkeypatch, subprocess, "Popen")
+    with pytest.raises(KeyboardInterrupt), skip_gram(text(), SETTINGS):
+        pass
+    assert [child.returncode for child in started] == [-signal.SIGKILL]
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
