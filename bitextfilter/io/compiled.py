@@ -15,6 +15,9 @@ from pathlib import Path
 NO_COMPILED = "BITEXTFILTER_NO_COMPILED"
 """Variable of the environment: 1 to do without compiled libraries."""
 
+opened: set[str] = set()
+"""The libraries that this process, or a worker process of it, has opened: NAMEs, as ``tokens``."""
+
 
 def compiled_library(path: Path, layout: int) -> ctypes.CDLL | None:
     """Return a library; None if there is none, or none is wanted, or it is of another version.
@@ -30,8 +33,12 @@ def compiled_library(path: Path, layout: int) -> ctypes.CDLL | None:
 def _opened(path: Path, layout: int) -> ctypes.CDLL | None:
     try:
         library = ctypes.CDLL(str(path))
-        version = library[f"{path.stem.removeprefix('_')}_layout"]
+        name = path.stem.removeprefix("_")
+        version = library[f"{name}_layout"]
         version.restype = ctypes.c_int64
     except (OSError, AttributeError):
         return None
-    return library if version() == layout else None
+    if version() != layout:
+        return None
+    opened.add(name)
+    return library

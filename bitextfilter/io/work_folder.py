@@ -45,6 +45,8 @@ class Manifest:
     rows_per_second: float
     facts: dict[str, Fact] = field(default_factory=dict)
     """The model and its digest, the seed, and everything else that the result depends on."""
+    compiled: list[str] = field(default_factory=list)
+    """The compiled libraries that were opened, by name; numpy or torch did the work of others."""
 
     def write(self, path: str | Path) -> None:
         """Write it as JSON, whole or not at all."""

@@ -22,10 +22,13 @@ from threading import Thread, local
 from typing import Any, TypeVar
 
 from bitextfilter.errors import WorkerError
+from bitextfilter.io.compiled import opened
 from bitextfilter.io.interruptions import undisturbed
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+_Answer = tuple[Any, BaseException | None, str, set[str]]
+"""Value, or error and its trace; and the compiled libraries that are open."""
 
 
 def map_in_order(
@@ -105,15 +108,16 @@ class _Worker:
         if answer is None:
             message = "two worker processes died at the same rows: killed, or out of memory"
             raise WorkerError(message)
-        value, error, trace = answer
+        value, error, trace, libraries = answer
+        opened.update(libraries)
         if error is not None:
             raise error from RuntimeError(f"in a worker process:\n{trace}")
         return value
 
-    def _answer(self) -> tuple[Any, BaseException | None, str] | None:
-        """Return value, error and trace; None from a process that died."""
+    def _answer(self) -> _Answer | None:
+        """Return an answer; None from a process that died."""
         try:
-            answer: tuple[Any, BaseException | None, str] = self.pipe.recv()
+            answer: _Answer = self.pipe.recv()
         except (EOFError, OSError):
             return None
         return answer
@@ -159,7 +163,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 def _serve(pipe: Connection[Any, Any]) -> None:
-    """Receive a function, then items, and answer each with a value, or an error and its trace."""
+    """Receive a function, then items, and answer each."""
     received: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_receive, args=(pipe, received), daemon=True).start()
     function = received.get()
@@ -167,9 +171,9 @@ def _serve(pipe: Connection[Any, Any]) -> None:
         item = received.get()
         with suppress(OSError):  # the parent has ended
             try:
-                pipe.send((function(item), None, ""))
+                pipe.send((function(item), None, "", opened))
             except BaseException as error:  # noqa: BLE001 - raised in the parent
-                pipe.send((None, error, traceback.format_exc()))
+                pipe.send((None, error, traceback.format_exc(), opened))
 
 
 def _receive(pipe: Connection[Any, Any], received: SimpleQueue[Any]) -> None:

@@ -146,7 +146,9 @@ def test_beside_a_file(tmp_path: Path) -> None:
         assert not folder.path.exists()
 
 
-MANIFEST = Manifest("0.1.0", ["bitext-score", "--scol", "de"], {"rows": 3}, 1.5, 2.0, {"seed": 1})
+MANIFEST = Manifest(
+    "0.1.0", ["bitext-score", "--scol", "de"], {"rows": 3}, 1.5, 2.0, {"seed": 1}, ["tokens"]
+)
 
 
 def test_a_manifest_is_json(tmp_path: Path) -> None:
@@ -158,6 +160,7 @@ def test_a_manifest_is_json(tmp_path: Path) -> None:
         "seconds": 1.5,
         "rows_per_second": 2.0,
         "facts": {"seed": 1},
+        "compiled": ["tokens"],
     }
 
 

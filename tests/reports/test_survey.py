@@ -411,6 +411,7 @@ def test_fields(tmp_path: Path) -> None:
         ("facts › seed", "3"),
         ("facts › a › b › 1", "1"),
         ("facts › a › b › 2 › c", "null"),
+        ("compiled", ""),
     ]
     assert fields_of({"n": 1234567, "t": True, "l": ["a b", 2], "e": {}, "x": []}) == [
         ("n", "1234567"),

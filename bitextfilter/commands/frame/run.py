@@ -207,6 +207,7 @@ class Run:
         seconds = time.monotonic() - self._started
         speed = self.counts.get("rows", 0) / max(seconds, 1e-9)
         if self.common.manifest is not None:
+            from bitextfilter.io.compiled import opened
             from bitextfilter.io.work_folder import Manifest
 
             Manifest(
@@ -216,6 +217,7 @@ class Run:
                 seconds=round(seconds, 3),
                 rows_per_second=round(speed, 1),
                 facts=self.facts,
+                compiled=sorted(opened),
             ).write(self.common.manifest)
         if self.counts:
             parts = [f"{count} {name}" for name, count in self.counts.items()]
