@@ -16,7 +16,7 @@ NO_COMPILED = "BITEXTFILTER_NO_COMPILED"
 """Variable of the environment: 1 to do without compiled libraries."""
 
 opened: set[str] = set()
-"""The libraries that this process, or a worker process of it, has opened: NAMEs, as ``tokens``."""
+"""The libraries that were opened here, by a worker process or for a shard: NAMEs, as ``tokens``."""
 
 
 def compiled_library(path: Path, layout: int) -> ctypes.CDLL | None:

@@ -66,3 +66,16 @@ def test_a_manifest_names_them(unwanted: str, tmp_path: Path) -> None:
     built = {path.stem[1:] for path in ROOT.glob("bitextfilter/*/_*.so")}
     assert names == sorted(names) and {*names} <= built
     assert ("tokens" in names) == ("tokens" in built and not unwanted)
+
+
+def test_a_resumed_run_names_those_of_the_run_before(tmp_path: Path) -> None:
+    pairs, manifest = tmp_path / "pairs.tsv", tmp_path / "run.json"
+    words = ["bitext-score", "-i", pairs, "-o", tmp_path / "out", "--manifest", manifest]
+    words += ["--resume", tmp_path / "kept", "--shard-rows", 1, "--threads", 1]
+    pairs.write_text("A house.\tEin Haus.\nBad.\n")
+    assert run([*map(str, words)], **{NO_COMPILED: ""}).returncode == 65
+    pairs.write_text("A house.\tEin Haus.\nA tree.\tEin Baum.\n")
+    done = run([*map(str, words)], **{NO_COMPILED: "1"})
+    assert done.returncode == 0, done.stderr
+    built = {path.stem[1:] for path in ROOT.glob("bitextfilter/*/_*.so")}
+    assert ("tokens" in json.loads(manifest.read_bytes())["compiled"]) == ("tokens" in built)

@@ -21,6 +21,7 @@ from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.commands.frame.options import Common, RowSettings
 from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
+from bitextfilter.io.compiled import opened
 from bitextfilter.io.digests import file_digest
 from bitextfilter.io.shards import Shard, cut, nth_part
 from bitextfilter.io.work_folder import Fact, WorkFolder, kept_folder, passing_folder
@@ -91,6 +92,7 @@ def _merged(
         if scaling.resume is None:
             folder.forget(index)
         run.counts.update(done.counts)
+        opened.update(done.compiled)
         run.facts = {**done.facts, **run.facts}
         for message in done.notes:
             run.note(message)
@@ -148,6 +150,8 @@ class _Done:
     counts: dict[str, int]
     facts: dict[str, Fact]
     notes: list[str]
+    compiled: list[str]
+    """The compiled libraries that were open."""
     result: Fact
 
 
@@ -176,7 +180,7 @@ class _Job:
                 result = self.work(run, run.output())
             facts: dict[str, Fact] = dict(run.facts)
             record = {"counts": dict(run.counts), "facts": facts, "result": result}
-            record["notes"] = [*run.messages.notes]
+            record |= {"notes": [*run.messages.notes], "compiled": [*sorted(opened)]}
             self.folder.finish(shard, record)
         return _Done(**cast("dict[str, Any]", record))
 
