@@ -18,15 +18,16 @@ from zlib import crc32
 
 import numpy as np
 
-from bitextfilter.arrays import Vectors
+from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import naming_output, write_whole
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.bidirectional import (
     SearchRequest,
+    TurnedRows,
     bidirectional_part_search,
-    turned_search,
+    search_turned,
     turning_for,
 )
 from bitextfilter.similarity.compiled_search import RoundedRows, Turning
@@ -48,6 +49,8 @@ _CHECK = hashlib.sha256().digest_size
 
 BLOCK = 1 << 17
 """Rows of a side that are searched, and whose neighbours are kept, together."""
+_JOINS = 4
+"""Files of neighbours written at a time: most of it waits for the disk."""
 _READ = 2048
 """Rows read at a time."""
 _KEPT = (1, 8)
@@ -62,6 +65,8 @@ class BlockNeighbours(NamedTuple):
     block: int
     found: Neighbours
     """Cosines and numbers of rows of the other side."""
+    rows: Indices | None = None
+    """The rows of the block that they are of, counted in it; None for all, in order."""
 
 
 SearchTask = Callable[[TaskId], list[BlockNeighbours]]
@@ -104,8 +109,11 @@ class NeighbourFiles:
 
     def join(self, new: BlockNeighbours) -> None:
         """Keep the k nearest of the known and the new neighbours of a block. Raises OutputError."""
-        known = self.read(new.side, new.block)
-        cosines, numbers = merge_neighbours(known, new.found, self.k)
+        cosines, numbers = self.read(new.side, new.block)
+        rows: Indices | slice = slice(None) if new.rows is None else new.rows
+        cosines, numbers = np.array(cosines), np.array(numbers)
+        known = cosines[rows], numbers[rows]
+        cosines[rows], numbers[rows] = merge_neighbours(known, new.found, self.k)
         kept = cosines.astype("<f4").tobytes() + numbers.astype("<i8").tobytes()
         path = self.path(new.side, new.block)
         write_whole(path, _checked(path, kept))
@@ -145,8 +153,7 @@ def find_neighbours(
             done(task)
     new = [task for task in tasks if task not in earlier]
     for task, blocks in zip(new, map_tasks(prepare, new), strict=True):
-        for block in blocks:
-            neighbours.join(block)
+        map_blocks(neighbours.join, blocks, _JOINS)
         _append(record, task, blocks)
         done(task)
     return neighbours.read_side(0), neighbours.read_side(1)
@@ -220,11 +227,8 @@ def compare_blocks(sides: Sides) -> SearchTask:
         row, column = task
         reached = neighbours.read(0, row)[0][:, -1], neighbours.read(1, column)[0][:, -1]
         wanted = SearchRequest(neighbours.k, reached, threads=sides.threads)
-        (a, rounded), (b, others) = blocks[0].read(row), blocks[1].read(column)
-        if rounded is None or others is None:
-            forward, backward = bidirectional_part_search(a, b, wanted)
-        else:
-            forward, backward = turned_search((a, b), (rounded, others), wanted)
+        one, other = blocks[0].read(row), blocks[1].read(column)
+        forward, backward = search_turned(one, other, wanted)
         return [
             BlockNeighbours(0, row, _in_file(forward, column)),
             BlockNeighbours(1, column, _in_file(backward, row)),
@@ -235,9 +239,9 @@ def compare_blocks(sides: Sides) -> SearchTask:
 
 def nearest_in_file(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Neighbours:
     """Return the k nearest rows of a file for each of some vectors ``(n, dim)``: ``(n, ≤ k)``."""
-    best, units, blocks = no_neighbours(len(queries), k), unit_rows(queries), _Blocks(base, threads)
+    best, units, blocks = no_neighbours(len(queries), k), unit_rows(queries), Blocks(base, threads)
     for block in range(-(-len(base) // BLOCK)):
-        rows, _ = blocks.read(block)
+        rows = blocks.read(block).units
         backward = np.full(len(rows), 2.0, np.float32)  # above any cosine: none is wanted
         wanted = SearchRequest(k, (best[0][:, -1], backward), threads)
         best = merge_neighbours(
@@ -254,7 +258,7 @@ def _in_file(found: Neighbours, block: int) -> Neighbours:
     return cosines, numbers
 
 
-class _Blocks:
+class Blocks:
     """Unit rows of the blocks of a file; those of the last block are kept in memory."""
 
     def __init__(
@@ -265,8 +269,8 @@ class _Blocks:
         self._units: Vectors = np.zeros((0, file.shape[1]), np.float32)
         self._rounded: dict[int, RoundedRows] = {}
 
-    def read(self, block: int) -> tuple[Vectors, RoundedRows | None]:
-        """Return the unit rows of a block, valid until the next one; and as integers, if turned."""
+    def read(self, block: int) -> TurnedRows:
+        """Return the rows of a block, valid until the next one."""
         if self._last != block:
             rows = range(block * BLOCK, min((block + 1) * BLOCK, len(self._file)))
             self._last = block
@@ -276,7 +280,7 @@ class _Blocks:
             map_blocks(
                 partial(self._read_rows, rows.start), range(0, len(rows), _READ), self._threads
             )
-        return self._whole, self._rounded_block(block)
+        return TurnedRows(self._whole, self._rounded_block(block))
 
     def _read_rows(self, start: int, first: int) -> None:
         into = self._whole[first : first + _READ]
@@ -294,11 +298,15 @@ class _Blocks:
         return self._rounded[block]
 
 
-def _both_sides(sides: Sides) -> tuple[_Blocks, _Blocks]:
-    """Return the blocks of both files, turned for the compiled search if there is one."""
+def _both_sides(sides: Sides) -> tuple[Blocks, Blocks]:
+    """Return the blocks of both files."""
+    turning = sides_turning(sides)
+    one, other = (Blocks(sides.file(side), sides.threads, side, turning) for side in (0, 1))
+    return one, other
+
+
+def sides_turning(sides: Sides) -> Turning | None:
+    """Learn how to turn the rows of both files for the compiled search, as ``turning_for``."""
     files = sides.file(0), sides.file(1)
-    sizes = len(files[0]), len(files[1])
     one, other = (unit_rows(file[sample_rows(len(file))]) for file in files)
-    turning = turning_for((one, other), sizes, sides.neighbours.k)
-    kept = [_Blocks(file, sides.threads, side, turning) for side, file in enumerate(files)]
-    return kept[0], kept[1]
+    return turning_for((one, other), (len(files[0]), len(files[1])), sides.neighbours.k)

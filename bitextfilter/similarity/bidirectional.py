@@ -87,13 +87,10 @@ def bidirectional_part_search(
         return scan(a, b, k, threads), scan(b, a, k, threads)
     sizes = len(a), len(b)
     turning = turning_for((a[sample_rows(sizes[0])], b[sample_rows(sizes[1])]), sizes, k)
-    if turning is not None:
-        return turned_search(
-            (a, b),
-            (RoundedRows(a, turning, 0, threads), RoundedRows(b, turning, 1, threads)),
-            wanted,
-        )
-    return _search_by_torch(a, b, wanted)
+    if turning is None:
+        return _search_by_torch(a, b, wanted)
+    one, other = (turned_rows(rows, turning, side, threads) for side, rows in enumerate((a, b)))
+    return search_turned(one, other, wanted)
 
 
 def _search_by_torch(
@@ -139,15 +136,37 @@ def turning_for(samples: tuple[Vectors, Vectors], sizes: tuple[int, int], k: int
     return choose_steps(rotation, samples)
 
 
-def turned_search(
-    units: tuple[Vectors, Vectors], rounded: tuple[RoundedRows, RoundedRows], wanted: SearchRequest
+class TurnedRows(NamedTuple):
+    """Rows of a side for searches with several parts of the other side."""
+
+    units: Vectors
+    """Made by ``unit_rows``, ``(n, d)``, in one piece."""
+    rounded: RoundedRows | None
+    """They as integers; None if torch is to search."""
+
+    def take(self, rows: Indices) -> TurnedRows:
+        """Return some of the rows ``(m,)``."""
+        rounded = None if self.rounded is None else self.rounded.take(rows)
+        return TurnedRows(self.units[rows], rounded)
+
+
+def turned_rows(units: Vectors, turning: Turning | None, side: int, threads: int = 1) -> TurnedRows:
+    """Prepare unit rows ``(n, d)`` of side 0 or 1, turned as :func:`turning_for` says."""
+    rounded = None if turning is None else RoundedRows(units, turning, side, threads)
+    return TurnedRows(np.ascontiguousarray(units), rounded)
+
+
+def search_turned(
+    one: TurnedRows, other: TurnedRows, wanted: SearchRequest
 ) -> tuple[Neighbours, Neighbours]:
-    """Do :func:`bidirectional_part_search` for unit rows that are turned and rounded already."""
-    one, other = (
-        Part(np.ascontiguousarray(rows), whole, reached)
-        for rows, whole, reached in zip(units, rounded, wanted.reached, strict=True)
+    """Do :func:`bidirectional_part_search` for rows of side 0 and of side 1, turned alike."""
+    if one.rounded is None or other.rounded is None:
+        return bidirectional_part_search(one.units, other.units, wanted)
+    parts = (
+        Part(one.units, one.rounded, wanted.reached[0]),
+        Part(other.units, other.rounded, wanted.reached[1]),
     )
-    return search_parts((one, other), wanted.k, wanted.threads)
+    return search_parts(parts, wanted.k, wanted.threads)
 
 
 class _Nearest:

@@ -31,8 +31,8 @@ _POINTS = 32
 """Rows a centroid that the centroids are learnt from."""
 _START_POINTS = 4
 """Rows a centroid of which learning starts with one."""
-_ROUNDS = 10
-"""The most rounds of learning."""
+_ROUNDS, _FEW_ROUNDS = 10, 2
+"""The most rounds of learning, of a few centroids and of thousands."""
 _SLACK = 1e-6
 """Rounding of a cosine of equal vectors."""
 
@@ -88,9 +88,26 @@ def fit_centroids(vectors: UnitVectors, count: int, seed: int = 1, threads: int 
     places = draw.permutation(len(vectors))[:wanted]
     starts = vectors[np.sort(places[: _START_POINTS * count])]
     centroids = starts[distant_rows(starts, count, draw)]
-    places = np.sort(places)
+    return _learn(vectors, np.sort(places), centroids, (_ROUNDS, threads))
+
+
+def fit_many_centroids(vectors: Vectors, count: int, seed: int = 1, threads: int = 1) -> Vectors:
+    """Learn thousands of centroids ``(k, d)``, of length 1 or 0: from any rows, in two rounds.
+
+    The arguments are those of :func:`fit_centroids`; all rows are learnt from.
+    """
+    starts = np.random.default_rng(seed).permutation(len(vectors))[:count]
+    places = np.arange(len(vectors))
+    return _learn(vectors, places, vectors[np.sort(starts)], (_FEW_ROUNDS, threads))
+
+
+def _learn(
+    vectors: UnitVectors, places: Indices, centroids: Vectors, rounds_and_threads: tuple[int, int]
+) -> Vectors:
+    """Let centroids follow the rows at *places* until they stay, or for so many rounds."""
+    rounds, threads = rounds_and_threads
     before = np.zeros(0, np.int64)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         labels, means = _round(vectors, places, centroids, threads)
         if np.array_equal(labels, before):
             break

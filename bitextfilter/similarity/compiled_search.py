@@ -19,13 +19,14 @@ Letters: n and m rows of the two sides, d dimensions, k neighbours.
 from __future__ import annotations
 
 import ctypes
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.io.compiled import compiled_library
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
@@ -142,19 +143,12 @@ class RoundedRows:
 
     def __init__(self, units: Vectors, turning: Turning, side: int, threads: int = 1) -> None:
         """Turn and round rows ``(n, d)`` of side 0 or 1, made by ``unit_rows``."""
-        self.turning, width, (rows, dim) = turning, _WIDTHS[side], units.shape
-        tiles = -(-rows // width)
-        self.arrays: dict[str, NDArray[Any]] = {
-            "heads": _aligned((tiles, turning.head // 4, width, 4), 128 * side),
-            "tails": _aligned((rows, turning.tail), 128 * side),
-            "start": np.zeros(tiles * width, np.int32),
-            "more": np.zeros((rows, 2), np.int32),
-            "lengths": np.zeros((rows, 4), np.float32),
-        }
+        self.turning, self._side, (rows, dim) = turning, side, units.shape
+        self.arrays = _no_rows(turning, side, rows)
         self._beyond = np.zeros(rows, np.bool_)
         split, steps = turning.rotation.split, tuple(turning.steps[side].tolist())
         rounding = _Rounding(
-            *(dim, split, turning.head, turning.tail, _SPARES, steps, 128 * side, width),
+            *(dim, split, turning.head, turning.tail, _SPARES, steps, 128 * side, _WIDTHS[side]),
             *(self.arrays[name].ctypes.data for name in _ROUNDED),
             self._beyond.ctypes.data,
         )
@@ -172,6 +166,25 @@ class RoundedRows:
         with one_torch_thread():
             map_blocks(turn, range(0, rows, _TURNED), threads)
 
+    def take(self, rows: Indices) -> RoundedRows:
+        """Return some of the rows ``(m,)``."""
+        taken, old, side = copy(self), self.arrays, self._side
+        width, count = _WIDTHS[side], len(rows)
+        taken.arrays = _no_rows(self.turning, side, count)
+        for name in ("tails", "more", "lengths"):
+            np.take(old[name], rows, axis=0, out=taken.arrays[name])
+        taken.arrays["start"][:count] = old["start"][rows]
+        # Four numbers that stand together are moved as one.
+        tiles, places = np.divmod(rows, width)
+        heads, new = (arrays["heads"].view(np.uint32)[..., 0] for arrays in (old, taken.arrays))
+        whole = count // width
+        moved = heads[tiles, :, places]
+        full = moved[: whole * width].reshape(whole, width, new.shape[1])
+        new[:whole] = full.transpose(0, 2, 1)
+        new[whole:, :, : count % width] = moved[whole * width :].T
+        taken._beyond = self._beyond[rows]
+        return taken
+
     def head_lengths(self) -> tuple[float, float]:
         """Return the greatest lengths of what rounding took from heads, and of what it left.
 
@@ -186,6 +199,19 @@ class RoundedRows:
         most = lost.astype(np.float64) * (other_kept + other_lost)
         most += other_lost * self.head_lengths()[1] + self.turning.rotation.error
         return np.where(self._beyond, _ANY, most * 1.0001).astype(np.float32)
+
+
+def _no_rows(turning: Turning, side: int, rows: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of some rows of a side, without their numbers."""
+    width = _WIDTHS[side]
+    tiles = -(-rows // width)
+    return {
+        "heads": _aligned((tiles, turning.head // 4, width, 4), 128 * side),
+        "tails": _aligned((rows, turning.tail), 128 * side),
+        "start": np.zeros(tiles * width, np.int32),
+        "more": np.zeros((rows, 2), np.int32),
+        "lengths": np.zeros((rows, 4), np.float32),
+    }
 
 
 def _aligned(shape: tuple[int, ...], value: int) -> NDArray[np.uint8]:

@@ -1,0 +1,278 @@
+"""Clusters that the rows of two vector files share, so that few pairs of them are compared.
+
+Centroids are learnt from rows of both sides. Each row *visits* the clusters of its nearest
+centroids. Two rows that visit a cluster in common are compared
+(:mod:`bitextfilter.mining.cluster_search`). The number of clusters that each row visits is chosen
+on a sample of either side, whose nearest rows are found exactly, so that the recall asked for is
+reached.
+
+Clusters near each other belong to one *task*: their rows are read together.
+
+Letters: n rows of a side, K clusters, p clusters that each row visits.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.digests import file_digest, read_record, write_record
+from bitextfilter.io.files import write_whole
+from bitextfilter.io.workers import map_blocks
+from bitextfilter.mining.search import BLOCK, Blocks, Sides, nearest_in_file
+from bitextfilter.similarity.bidirectional import (
+    SearchRequest,
+    TurnedRows,
+    search_turned,
+    turned_rows,
+    turning_for,
+)
+from bitextfilter.similarity.clusters import fit_many_centroids
+from bitextfilter.similarity.vectors import unit_rows
+
+KIND = "clusters"
+"""The name of this search, beside ``exact`` and ``similarity.index.KINDS``."""
+_CLUSTERS, _MOST_CLUSTERS = 16, 1 << 14
+"""Clusters for each square root of the rows of the larger side, and at most."""
+_FEWEST_ROWS = 32
+"""Rows of a side for each cluster."""
+_POINTS = 4
+"""Rows of either side for each centroid, to learn from."""
+_SAMPLE = 2048
+"""Rows of a side that recall is measured on."""
+_MOST_VISITS = 64
+_TASK_NUMBERS = 1 << 29
+"""Numbers of the rows of both sides for each task, which take 3 GB of memory."""
+_NEVER = 2.0
+"""Above any cosine."""
+_ROWS = 1 << 14
+"""Rows whose visits are counted at a time."""
+
+Visits = NDArray[np.uint16]
+"""Clusters that each row visits, nearest first: ``(n, p)``."""
+
+
+class ClusterTask(NamedTuple):
+    """Rows to compare: those of some clusters, cluster by cluster."""
+
+    clusters: list[int]
+    first: tuple[int, int] = (0, 0)
+    """First row of either side that belongs to it."""
+    last: tuple[int, int] | None = None
+    """The rows behind the last; None for all rows."""
+
+
+class ClusterSearch(NamedTuple):
+    """Plan of a search in clusters."""
+
+    clusters: int
+    visits: int
+    """Clusters that each row visits."""
+    recalls: tuple[float, float]
+    """Share of a sample of sources, and of targets, whose nearest row is found, 0 to 1."""
+    share: float
+    """Pairs compared, to all pairs; those in several clusters count several times."""
+    tasks: list[ClusterTask]
+    digests: tuple[str, str]
+    """Of the files of visits."""
+
+
+def visits_path(sides: Sides, side: int) -> Path:
+    """Return the file of the clusters that the rows of a side visit."""
+    return sides.neighbours.folder / f"{('source', 'target')[side]}.clusters"
+
+
+def read_visits(sides: Sides, side: int, search: ClusterSearch) -> Visits:
+    """Open the visits of a side. Raises NotFoundError, and InputError if they are damaged."""
+    path = visits_path(sides, side)
+    if file_digest(path) != search.digests[side]:
+        raise InputError("damaged", file=str(path), remedy="remove the folder")
+    rows = sides.neighbours.sizes[side]
+    return np.asarray(np.memmap(path, "<u2", "r", shape=(rows, search.visits)))
+
+
+def plan_clusters(sides: Sides, recall: float) -> ClusterSearch:
+    """Divide the rows of both sides into clusters, or read how an earlier run did.
+
+    Raises SettingsError where clusters cannot reach the recall, or compare more pairs than there
+    are; InputError where the earlier plan is damaged.
+    """
+    path = sides.neighbours.folder / "clusters.json"
+    if path.exists():
+        known = read_record(path, "remove the folder")
+        known["tasks"] = [ClusterTask(*task) for task in known["tasks"]]
+        return ClusterSearch(**known)
+    router = _Router(sides)
+    visits, recalls = _choose_visits(sides, router, recall)
+    found = router.visits(0, visits), router.visits(1, visits)
+    digests = []
+    for side, visited in enumerate(found):
+        write_whole(visits_path(sides, side), visited.astype("<u2").tobytes())
+        digests.append(file_digest(visits_path(sides, side)))
+    counts = [np.bincount(visited.ravel(), minlength=len(router.centroids)) for visited in found]
+    share = float(counts[0] @ counts[1].astype(np.float64)) / len(found[0]) / len(found[1])
+    if share >= 1:
+        raise SettingsError(
+            f"clusters would compare {share:.1f} times as many pairs as there are, to find"
+            f" {recall:g} of the nearest: take --index exact, or a lower --recall"
+        )
+    tasks = _Grouping(router.centroids, found, counts, sides).tasks()
+    search = ClusterSearch(
+        len(router.centroids), visits, recalls, share, tasks, (digests[0], digests[1])
+    )
+    write_record(path, search._asdict())
+    return search
+
+
+class _Router:
+    """Finds the clusters of the nearest centroids of rows."""
+
+    def __init__(self, sides: Sides) -> None:
+        """Learn the centroids."""
+        sizes = sides.neighbours.sizes
+        most = min(_MOST_CLUSTERS, int(_CLUSTERS * max(sizes) ** 0.5), min(sizes) // _FEWEST_ROWS)
+        points = [_spaced(size, _POINTS * max(1, most)) for size in sizes]
+        sample = [unit_rows(sides.file(side)[rows]) for side, rows in enumerate(points)]
+        rows = np.concatenate(sample)
+        self.centroids = fit_many_centroids(rows, max(1, most), threads=sides.threads)
+        self._sides = sides
+        self._turning = turning_for(
+            (rows, self.centroids), (sum(sizes), len(self.centroids)), _MOST_VISITS
+        )
+        self._turned = turned_rows(self.centroids, self._turning, 1, sides.threads)
+
+    def nearest(self, units: Vectors, count: int) -> Visits:
+        """Return the nearest centroids of unit rows ``(n, d)``: ``(n, count)``."""
+        threads = self._sides.threads
+        return self._nearest(turned_rows(units, self._turning, 0, threads), count)
+
+    def _nearest(self, rows: TurnedRows, count: int) -> Visits:
+        none = np.full(len(self.centroids), _NEVER, np.float32)
+        wanted = SearchRequest(count, (None, none), self._sides.threads)
+        return search_turned(rows, self._turned, wanted)[0][1].astype(np.uint16)
+
+    def visits(self, side: int, count: int) -> Visits:
+        """Return the nearest centroids of all rows of a side."""
+        rows = self._sides.neighbours.sizes[side]
+        blocks = Blocks(self._sides.file(side), self._sides.threads, 0, self._turning)
+        found = np.empty((rows, count), np.uint16)
+        for block in range(-(-rows // BLOCK)):
+            found[block * BLOCK : (block + 1) * BLOCK] = self._nearest(blocks.read(block), count)
+        return found
+
+
+def _spaced(size: int, count: int) -> Indices:
+    """Return the places of some rows, evenly spaced."""
+    return np.unique(np.linspace(0, max(0, size - 1), min(size, count)).astype(np.int64))
+
+
+def _choose_visits(sides: Sides, router: _Router, recall: float) -> tuple[int, tuple[float, float]]:
+    """Return the fewest clusters to visit for the recall, and the recall of either side with them.
+
+    Raises SettingsError where the recall cannot be reached.
+    """
+    needed = [_visits_needed(sides, router, side) for side in (0, 1)]
+    for visits in range(1, _MOST_VISITS + 1):
+        found = [float((own <= visits).mean()) for own in needed]
+        if min(found) >= recall:
+            return visits, (found[0], found[1])
+    raise SettingsError(
+        f"clusters find {min(found):.4f} of the nearest at most, not {recall:g}: take --index"
+        " exact, or a lower --recall"
+    )
+
+
+def _visits_needed(sides: Sides, router: _Router, side: int) -> Indices:
+    """Return how many clusters each row of a sample must visit to meet its nearest row."""
+    queries, base = sides.file(side), sides.file(1 - side)
+    sample = queries[_spaced(len(queries), _SAMPLE)]
+    nearest = nearest_in_file(sample, base, 1, sides.threads)[1][:, 0]
+    most = min(_MOST_VISITS, len(router.centroids))
+    one, other = (router.nearest(unit_rows(rows), most) for rows in (sample, base[nearest]))
+    needed = np.full(len(sample), _MOST_VISITS + 1)
+    for place in range(most):
+        at, there = np.nonzero(other == one[:, place, None])
+        needed[at] = np.minimum(needed[at], np.maximum(place, there) + 1)
+    return needed
+
+
+class _Grouping:
+    """Divides clusters into tasks of a bounded number of rows."""
+
+    def __init__(
+        self,
+        centroids: Vectors,
+        visits: tuple[Visits, Visits],
+        counts: list[Indices],
+        sides: Sides,
+    ) -> None:
+        """Take the visits of either side, and how many rows of either side visit each cluster."""
+        self._centroids, self._visits, self._counts = centroids, visits, counts
+        self._threads, self._most_rows = sides.threads, max(2, _TASK_NUMBERS // sides.dim)
+
+    def tasks(self) -> list[ClusterTask]:
+        """Halve groups of clusters until each has few enough rows; the rows of a cluster, too."""
+        groups, found = [np.arange(len(self._centroids))], []
+        while groups:
+            rows = self._rows(groups)
+            small = [count <= self._most_rows for count in rows.tolist()]
+            for group, fits in zip(groups, small, strict=True):
+                if fits:
+                    found.append(ClusterTask(group.tolist()))
+                elif len(group) == 1:
+                    found += self._pieces(int(group[0]))
+            large = [
+                group
+                for group, fits in zip(groups, small, strict=True)
+                if not fits and len(group) > 1
+            ]
+            groups = [half for group in large for half in self._halves(group)]
+        return [task for task in found if task.clusters]
+
+    def _rows(self, groups: list[Indices]) -> Indices:
+        """Return how many rows of both sides visit a cluster of each group."""
+        group_of = np.full(len(self._centroids), len(groups), np.int64)
+        for number, group in enumerate(groups):
+            group_of[group] = number
+
+        def count(some: Visits) -> Indices:
+            visited = np.sort(group_of[some], axis=1)
+            again = visited[:, 1:] == visited[:, :-1]
+            visited[:, 1:][again] = len(groups)
+            return np.bincount(visited.ravel(), minlength=len(groups) + 1)
+
+        parts = [
+            visits[first : first + _ROWS]
+            for visits in self._visits
+            for first in range(0, len(visits), _ROWS)
+        ]
+        return np.asarray(sum(map_blocks(count, parts, self._threads)))[:-1]
+
+    def _halves(self, group: Indices) -> tuple[Indices, Indices]:
+        """Cut a group in two of about as many visits, across the axis of most variance."""
+        centroids = self._centroids[group].astype(np.float64)
+        centroids -= centroids.mean(axis=0)
+        axis = np.linalg.eigh(centroids.T @ centroids)[1][:, -1]
+        order = group[np.argsort(centroids @ axis, kind="stable")]
+        visits = np.cumsum(self._counts[0][order] + self._counts[1][order])
+        half = int(np.searchsorted(visits, visits[-1] / 2))
+        half = min(max(half, 1), len(order) - 1)
+        return order[:half], order[half:]
+
+    def _pieces(self, cluster: int) -> list[ClusterTask]:
+        """Cut the rows of a large cluster into pieces, each of one side with each of the other."""
+        bounds = []
+        for visits in self._visits:
+            rows = np.flatnonzero((visits == cluster).any(axis=1))
+            starts = rows[:: self._most_rows // 2].tolist()
+            bounds.append([*zip(starts, [*starts[1:], len(visits)], strict=True)])
+        return [
+            ClusterTask([cluster], (own[0], other[0]), (own[1], other[1]))
+            for own in bounds[0]
+            for other in bounds[1]
+        ]
