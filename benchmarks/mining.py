@@ -121,7 +121,7 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     """Run bitext-align on two files; the times are from its messages."""
     output, work = folder / "pairs.tsv", folder / "work"
     words = [*map(str, files), "-o", str(output), "--resume", str(work), "--model", options.model]
-    words += ["--index", options.index]
+    words += ["--index", options.index, "--dtype", options.dtype]
     words += [] if options.index == "exact" else ["--recall", str(options.recall)]
     words += ["--similarity", "csls", "--min-score", "none", "--threads", str(options.threads)]
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -145,13 +145,13 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     ended = time.monotonic() - started
     listener.join()
     assert child.returncode == 0, said
-    starts = (at for at, line in said if "comparing" in line or "making indexes" in line)
+    starts = (at for at, line in said if "sentences, each" in line or "making" in line or "dividing" in line)
     searching = next(starts, 0.0)
     found = max(path.stat().st_mtime for path in work.glob("nearest.*/*.nearest.*"))
     writing = max(0.0, output.stat().st_mtime - found)
     disk = sum(path.stat().st_size for path in work.rglob("*")) / 1e9
     for _, line in said:
-        if "lists" in line:
+        if "lists" in line or "clusters (" in line or "finds" in line:
             print(f"  {line}", flush=True)
     with files[0].open("rb") as text:
         rows = sum(1 for _ in text)
@@ -181,8 +181,8 @@ def naive(folder: Path, planted: list[str], rows: int, options: argparse.Namespa
     wanted = set(planted[: options.sample])
     sources = SentenceFile(folder / "source.sentences")
     asked = np.array([place for place, text in enumerate(sources) if text in wanted])
-    base = VectorFile(folder / "target.vectors", dim)
-    queries = normalised(VectorFile(folder / "source.vectors", dim)[asked])
+    base = VectorFile(folder / "target.vectors", dim, options.dtype)
+    queries = normalised(VectorFile(folder / "source.vectors", dim, options.dtype)[asked])
     best, seconds = np.full(len(queries), -np.inf, np.float32), 0.0
     for start in range(0, len(base), PART):
         part = normalised(base[start : start + PART])
@@ -282,7 +282,8 @@ def main() -> None:
     parser.add_argument("--check", type=int, nargs="*", default=[])
     parser.add_argument("--model", default="en-de")
     parser.add_argument("--index", default="auto")
-    parser.add_argument("--recall", default=0.99)
+    parser.add_argument("--recall", default=0.95)
+    parser.add_argument("--dtype", default="float16", help="number format of the vectors")
     parser.add_argument("--sample", type=int, default=1000, help="queries of brute force")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder", help="where it works (TMPDIR)")

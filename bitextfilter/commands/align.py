@@ -104,14 +104,14 @@ class _Settings:
     index: str = option(
         "--index",
         "Method of the search for neighbours.",
-        ["auto", "exact", "flat", "ivf", "ivf-sq8", "ivf-pq"],
+        ["auto", "exact", "clusters", "flat", "ivf", "ivf-sq8", "ivf-pq"],
         "auto",
     )
     recall: float = option(
         "--recall R",
-        "Share of nearest neighbours that an index must find.",
+        "Share of nearest neighbours that a search which is not exact must find.",
         NumberRange(0, 1, min_open=True),
-        0.99,
+        0.95,
     )
     index_save: str | None = option(
         "--index-save DIR", "Keep the target side in DIR, to mine more text against it."
@@ -132,7 +132,7 @@ def _problems(files: Sequence[str], settings: _Settings, work: str | None) -> It
     given = given_options()
     yield from (f"{name} needs --monotonic" for name in _OF_DOCUMENTS if name in given)
     if "--recall" in given and settings.index == "exact":
-        yield "--recall is for indexes: --index exact finds all"
+        yield "--recall is for other searches: --index exact finds all"
     if settings.index_save is not None:
         yield from _save_problems(Path(settings.index_save), work)
     if settings.stream:
@@ -445,9 +445,10 @@ def main(
 
     Lines and vectors wait on disk, beside the output or in the DIR of --resume (2 bytes a line
     and dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
-    An --index (of faiss) searches a part of them, large enough to find the --recall of the
-    nearest of a sample; auto is exact up to 2e13 (source x target) comparisons. With
-    --source-vectors and --target-vectors, no model is used, and csls is the default.
+    --index clusters, or one of faiss, compares a part of them, large enough to find the --recall
+    of the nearest of a sample; auto is exact up to 2e13 (source x target) comparisons, and
+    by clusters beyond. With --source-vectors and --target-vectors, no model is used, and csls
+    is the default.
 
     Example:
 

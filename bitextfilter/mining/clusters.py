@@ -36,7 +36,7 @@ from bitextfilter.similarity.clusters import fit_many_centroids
 from bitextfilter.similarity.vectors import unit_rows
 
 KIND = "clusters"
-"""The name of this search, beside ``exact`` and ``similarity.index.KINDS``."""
+"""The name of this search, beside ``exact`` and ``similarity.index.INDEX_KINDS``."""
 _CLUSTERS, _MOST_CLUSTERS = 16, 1 << 14
 """Clusters for each square root of the rows of the larger side, and at most."""
 _FEWEST_ROWS = 32
@@ -65,6 +65,8 @@ class ClusterTask(NamedTuple):
     """First row of either side that belongs to it."""
     last: tuple[int, int] | None = None
     """The rows behind the last; None for all rows."""
+    rows: int = 0
+    """Rows of both sides that it compares."""
 
 
 class ClusterSearch(NamedTuple):
@@ -220,19 +222,16 @@ class _Grouping:
         groups, found = [np.arange(len(self._centroids))], []
         while groups:
             rows = self._rows(groups)
-            small = [count <= self._most_rows for count in rows.tolist()]
-            for group, fits in zip(groups, small, strict=True):
-                if fits:
-                    found.append(ClusterTask(group.tolist()))
+            large = []
+            for group, count in zip(groups, rows.tolist(), strict=True):
+                if count <= self._most_rows:
+                    found.append(ClusterTask(group.tolist(), rows=count))
                 elif len(group) == 1:
                     found += self._pieces(int(group[0]))
-            large = [
-                group
-                for group, fits in zip(groups, small, strict=True)
-                if not fits and len(group) > 1
-            ]
+                else:
+                    large.append(group)
             groups = [half for group in large for half in self._halves(group)]
-        return [task for task in found if task.clusters]
+        return found
 
     def _rows(self, groups: list[Indices]) -> Indices:
         """Return how many rows of both sides visit a cluster of each group."""
@@ -266,13 +265,14 @@ class _Grouping:
 
     def _pieces(self, cluster: int) -> list[ClusterTask]:
         """Cut the rows of a large cluster into pieces, each of one side with each of the other."""
-        bounds = []
+        most, pieces = self._most_rows // 2, []
         for visits in self._visits:
             rows = np.flatnonzero((visits == cluster).any(axis=1))
-            starts = rows[:: self._most_rows // 2].tolist()
-            bounds.append([*zip(starts, [*starts[1:], len(visits)], strict=True)])
+            starts = rows[::most].tolist()
+            counts = [min(most, len(rows) - place) for place in range(0, len(rows), most)]
+            pieces.append([*zip(starts, [*starts[1:], len(visits)], counts, strict=True)])
         return [
-            ClusterTask([cluster], (own[0], other[0]), (own[1], other[1]))
-            for own in bounds[0]
-            for other in bounds[1]
+            ClusterTask([cluster], (own[0], other[0]), (own[1], other[1]), own[2] + other[2])
+            for own in pieces[0]
+            for other in pieces[1]
         ]

@@ -38,6 +38,7 @@ from bitextfilter.io.files import check_is_here, naming_output, write_whole
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.io.vector_file import VectorFile
+from bitextfilter.mining.clusters import KIND as CLUSTERS
 from bitextfilter.mining.search import (
     BLOCK,
     BlockNeighbours,
@@ -79,7 +80,7 @@ class TunedSearch(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """Kind of an index, one of ``similarity.index.KINDS``, and the recall it must reach."""
+    """Kind of an index, one of ``similarity.index.INDEX_KINDS``, and the recall it must reach."""
 
     kind: str
     recall: float
@@ -87,15 +88,15 @@ class IndexSettings:
 
 
 def search_kind(asked: str, sizes: tuple[int, int]) -> str:
-    """Return the kind of search, ``exact`` or one of ``similarity.index.KINDS``.
+    """Return the kind of search: ``exact``, ``clusters`` or an index of ``similarity.index``.
 
-    ``auto`` is exact up to 2e13 (source x target) comparisons, and ``ivf-sq8`` beyond. If a side
+    ``auto`` is exact up to 2e13 (source x target) comparisons, and by clusters beyond. If a side
     has fewer than 10,000 sentences, every search is exact.
     """
     if min(sizes) < _FEWEST_ROWS or asked == EXACT:
         return EXACT
     if asked == "auto":
-        return EXACT if sizes[0] * sizes[1] <= _EXACT_PAIRS else "ivf-sq8"
+        return EXACT if sizes[0] * sizes[1] <= _EXACT_PAIRS else CLUSTERS
     return asked
 
 

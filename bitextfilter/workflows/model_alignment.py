@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
@@ -19,8 +19,9 @@ from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.sentence_file import SentenceFile, write_distinct
 from bitextfilter.io.vector_file import VectorWriter, as_kept
 from bitextfilter.io.work_folder import Fact, claim, read_plan, write_plan
-from bitextfilter.mining import documents
+from bitextfilter.mining import clusters, documents
 from bitextfilter.mining import index as indexes
+from bitextfilter.mining.cluster_search import cluster_tasks, search_clusters
 from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for
 from bitextfilter.mining.documents import Alignment, DocumentModel
 from bitextfilter.mining.index import EXACT, SavedIndex
@@ -37,7 +38,7 @@ from bitextfilter.mining.search import (
     nearest_in_file,
 )
 from bitextfilter.scoring.model import Model
-from bitextfilter.similarity.index import require_faiss
+from bitextfilter.similarity.index import INDEX_KINDS, require_faiss
 from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
 from bitextfilter.similarity.pair_scoring import EncodedSide, PairScorer
 from bitextfilter.workflows.vector_sources import VectorSource
@@ -59,9 +60,9 @@ class NeighbourSettings:
     dtype: str = "float16"
     """Number format of the vectors on disk: one of ``io.vector_file.FORMS``."""
     index: str = "auto"
-    """``auto``, ``exact``, or one of ``similarity.index.KINDS``."""
+    """``auto``, ``exact``, ``clusters``, or one of ``similarity.index.INDEX_KINDS``."""
     recall: float = 0.99
-    """Share of the nearest sentences that an index must find."""
+    """Share of the nearest sentences that a search which is not exact must find."""
     window: int = 8192
     """Sentences encoded at a time."""
     threads: int = 1
@@ -114,7 +115,7 @@ class CollectionMiner:
         Raises SettingsError where it is of another search, OutputError where it cannot be made,
         DeviceError without faiss for an index.
         """
-        if settings.index not in ("auto", EXACT):
+        if settings.index in INDEX_KINDS:
             require_faiss()
         self._vectors, self._settings, self._hooks, self._index = vectors, settings, hooks, index
         self._plan = {
@@ -232,40 +233,69 @@ class CollectionMiner:
 
     def _nearest(self, sides: Sides) -> tuple[Neighbours, Neighbours]:
         """Find the nearest sentences of either side on the other."""
-        neighbours, hooks, exact = sides.neighbours, self._hooks, self._kind == EXACT
+        hooks = self._hooks
         hooks.fact("index", self._kind)
-        prepare: Callable[[], SearchTask]
-        if exact:
-            sizes = "{} with {}".format(*neighbours.sizes)
-            hooks.note(f"comparing {sizes} distinct sentences, each with each")
-            tasks, prepare = cell_tasks(neighbours), partial(compare_blocks, sides)
-        else:
-            tasks, prepare = indexes.block_tasks(neighbours), self._tuned_search(sides)
-
-        def rows(task: TaskId) -> int:
-            # A task is a source block and a target block; with an index, a side and its block.
-            return neighbours.rows(0, task[0]) if exact else neighbours.rows(*task)
+        kinds = {EXACT: self._exact_search, clusters.KIND: self._cluster_search}
+        search = kinds.get(self._kind, self._index_search)(sides)
+        hooks.begin(sum(search.tasks.values()))
 
         def done(task: TaskId) -> None:
-            hooks.advance(rows(task))
+            hooks.advance(search.tasks[task])
 
-        hooks.begin(sum(map(rows, tasks)))
-        return find_neighbours(neighbours, tasks, prepare, hooks.map_tasks, done)
+        tasks, prepare = list(search.tasks), search.prepare
+        return find_neighbours(sides.neighbours, tasks, prepare, hooks.map_tasks, done)
 
-    def _tuned_search(self, sides: Sides) -> Callable[[], SearchTask]:
+    def _exact_search(self, sides: Sides) -> _Search:
+        """Return the search that compares all pairs."""
+        neighbours = sides.neighbours
+        sizes = "{} with {}".format(*neighbours.sizes)
+        self._hooks.note(f"comparing {sizes} distinct sentences, each with each")
+        tasks = {task: neighbours.rows(0, task[0]) for task in cell_tasks(neighbours)}
+        return _Search(tasks, partial(compare_blocks, sides))
+
+    def _cluster_search(self, sides: Sides) -> _Search:
+        """Divide the sentences into clusters; report the recall."""
+        settings, hooks = self._settings, self._hooks
+        sizes = "{} and {}".format(*sides.neighbours.sizes)
+        hooks.note(f"dividing {sizes} distinct sentences into clusters")
+        plan = clusters.plan_clusters(replace(sides, threads=settings.threads), settings.recall)
+        hooks.note(
+            f"each sentence is compared within {plan.visits} of {plan.clusters} clusters"
+            f" ({plan.share:.2%} of all pairs)"
+        )
+        self._note_recalls(plan.recalls)
+        numbered = zip(cluster_tasks(plan), plan.tasks, strict=True)
+        tasks = {number: task.rows for number, task in numbered}
+        return _Search(tasks, partial(search_clusters, sides, plan))
+
+    def _index_search(self, sides: Sides) -> _Search:
         """Make and tune the indexes; report the recall."""
         settings, hooks = self._settings, self._hooks
         wanted = indexes.IndexSettings(self._kind, settings.recall, settings.device)
         sizes = "{} and {}".format(*sides.neighbours.sizes)
         hooks.note(f"making indexes of {sizes} distinct sentences: {self._kind}")
         tuned = indexes.tune_indexes(replace(sides, threads=settings.threads), wanted)
-        for name, search in zip(("source", "target"), tuned, strict=True):
-            hooks.note(
-                f"each {name} is sought in {search.lists} of {search.all_lists} lists:"
-                f" finds {search.recall:.4f} of the nearest of a sample"
-            )
-            hooks.fact(f"recall of {name}s", round(search.recall, 4))
-        return partial(indexes.search_indexes, sides, wanted, tuned)
+        for name, search in zip(_SIDES, tuned, strict=True):
+            hooks.note(f"each {name} is sought in {search.lists} of {search.all_lists} lists")
+        self._note_recalls((tuned[0].recall, tuned[1].recall))
+        tasks = {
+            task: sides.neighbours.rows(*task) for task in indexes.block_tasks(sides.neighbours)
+        }
+        return _Search(tasks, partial(indexes.search_indexes, sides, wanted, tuned))
+
+    def _note_recalls(self, recalls: tuple[float, float]) -> None:
+        """Report the share of a sample of either side whose nearest sentence is found."""
+        for name, recall in zip(_SIDES, recalls, strict=True):
+            self._hooks.note(f"finds {recall:.4f} of the nearest of a sample of {name}s")
+            self._hooks.fact(f"recall of {name}s", round(recall, 4))
+
+
+class _Search(NamedTuple):
+    """A search for neighbours, in tasks."""
+
+    tasks: dict[TaskId, int]
+    """Each with its number of rows, for the progress."""
+    prepare: Callable[[], SearchTask]
 
 
 class IndexMiner:
