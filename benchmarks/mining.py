@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -145,7 +146,8 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     ended = time.monotonic() - started
     listener.join()
     assert child.returncode == 0, said
-    starts = (at for at, line in said if "sentences, each" in line or "making" in line or "dividing" in line)
+    begun = re.compile("sentences, each|making|dividing")
+    starts = (at for at, line in said if begun.search(line))
     searching = next(starts, 0.0)
     found = max(path.stat().st_mtime for path in work.glob("nearest.*/*.nearest.*"))
     writing = max(0.0, output.stat().st_mtime - found)

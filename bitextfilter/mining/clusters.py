@@ -106,9 +106,7 @@ def plan_clusters(sides: Sides, recall: float) -> ClusterSearch:
     """
     path = sides.neighbours.folder / "clusters.json"
     if path.exists():
-        known = read_record(path, "remove the folder")
-        known["tasks"] = [ClusterTask(*task) for task in known["tasks"]]
-        return ClusterSearch(**known)
+        return _read_plan(path)
     router = _Router(sides)
     visits, recalls = _choose_visits(sides, router, recall)
     found = router.visits(0, visits), router.visits(1, visits)
@@ -129,6 +127,16 @@ def plan_clusters(sides: Sides, recall: float) -> ClusterSearch:
     )
     write_record(path, search._asdict())
     return search
+
+
+def _read_plan(path: Path) -> ClusterSearch:
+    known = read_record(path, "remove the folder")
+    known["tasks"] = [
+        ClusterTask(own, tuple(first), last and tuple(last), rows)
+        for own, first, last, rows in known["tasks"]
+    ]
+    known["recalls"], known["digests"] = tuple(known["recalls"]), tuple(known["digests"])
+    return ClusterSearch(**known)
 
 
 class _Router:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from toys import sentences, toy_model
+from toys import DIM, sentences, toy_model
 
 from bitextfilter.commands import align
 from bitextfilter.io.digests import read_record, write_record
+from bitextfilter.mining import cluster_search, clusters, search
 from bitextfilter.mining import index as approximate
-from bitextfilter.mining import search
 from bitextfilter.scoring.model import Model
 
 SOURCES, TARGETS = sentences(900, 5)
@@ -22,7 +24,7 @@ SOURCES, TARGETS = sentences(900, 5)
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, approximate):
+    for module in (search, approximate, clusters, cluster_search):
         monkeypatch.setattr(module, "BLOCK", 600)
 
 
@@ -400,6 +402,29 @@ def test_an_index_finds_what_exact_search_finds(
 
 
 @pytest.mark.usefixtures("few_rows")
+def test_clusters_find_what_they_say(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores of what is found are exact; faiss is not needed."""
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    how = ("--similarity", "cosine", "--retrieval", "forward", "--digits", "6")
+    known, manifest = set(output(model, *files, *how).splitlines()), tmp_path / "run.json"
+    done = run(model, *files, *how, "--index", "clusters", "--recall", ".8", "--manifest", manifest)
+    assert done.exit_code == 0, done.stderr
+    assert "dividing 700 and 750 distinct sentences into clusters" in done.stderr
+    assert re.search(r"within \d+ of 21 clusters \(\d+\.\d\d% of all pairs\)", done.stderr)
+    facts = json.loads(manifest.read_text())["facts"]
+    assert facts["index"] == "clusters"
+    rows = done.stdout.splitlines()
+    share = sum(row in known for row in rows) / len(known)
+    assert share == pytest.approx(facts["recall of sources"], abs=0.003)
+    assert 0.8 <= share < 1
+    refused = run(model, *files, *how, "--index", "clusters", "--recall", "1")
+    assert refused.exit_code == 78
+    assert "to find 1 of the nearest: take --index exact, or a lower --recall" in refused.stderr
+
+
+@pytest.mark.usefixtures("few_rows")
 def test_lists_that_hold_too_few(model: Path, files: tuple[Path, Path]) -> None:
     """Where a search gives fewer than are wanted, it looks further: no pair is of nothing."""
     how = ("--index", "ivf", "-k", "60", "--recall", "0.1")
@@ -453,29 +478,37 @@ def test_how_an_index_is_searched_is_what_was_measured(
 
 
 @pytest.mark.usefixtures("few_rows")
+@pytest.mark.parametrize(("kind", "joined"), [("ivf", 1), ("clusters", 5)])
 def test_an_index_goes_on_after_a_kill(
-    model: Path, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Path,
+    files: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    joined: int,
 ) -> None:
-    how = ("--index", "ivf", "--recall", "0.8")
+    """Each run does one task, and begins the next."""
+    monkeypatch.setattr(clusters, "_TASK_NUMBERS", 500 * DIM)
+    how = ("--index", kind, "--recall", "0.8")
     whole = output(model, *files, *how)
-    folder = tmp_path / "kept"
+    resumed = (*how, "--resume", files[0].parent / "kept")
     take = search.NeighbourFiles.join
-    for stop in range(1, 5):
-        taken: list[int] = []
+    codes = []
+    while not codes or codes[-1] == 130:
+        left = iter(range(joined))
 
         def stopping(
-            known: search.NeighbourFiles, part: search.BlockNeighbours, taken: list[int] = taken
+            known: search.NeighbourFiles, part: search.BlockNeighbours, left: Iterator[int] = left
         ) -> None:
-            taken.append(part.side)
-            if len(taken) == 2:
+            if next(left, None) is None:
                 raise KeyboardInterrupt
             take(known, part)
 
         with monkeypatch.context() as patch:
             patch.setattr(search.NeighbourFiles, "join", stopping)
-            code = run(model, *files, *how, "--resume", folder).exit_code
-        assert code == (130 if stop < 4 else 0)
-    assert output(model, *files, *how, "--resume", folder) == whole
+            codes.append(run(model, *files, *resumed).exit_code)
+    assert codes[-1] == 0
+    assert len(codes) >= 4
+    assert output(model, *files, *resumed) == whole
 
 
 @pytest.mark.usefixtures("few_rows")

@@ -276,12 +276,13 @@ def test_a_node_that_dies_while_encoding(
     assert align_all(*words, *on_ray, "--resume", work) == whole
 
 
+@pytest.mark.parametrize("kind", ["ivf-sq8", "clusters"])
 def test_by_an_index(
-    cluster: Cluster, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     pytest.importorskip("faiss")
     monkeypatch.setattr("bitextfilter.mining.index._FEWEST_ROWS", 10)
-    index = [*words, "--index", "ivf-sq8", "--recall", "0.9"]
+    index = [*words, "--index", kind, "--recall", "0.9"]
     whole = align_all(*index)
     on_ray = ["--engine", "ray", "--ray-address", cluster.address, "-o", str(tmp_path / "out")]
     align_all(*index, *on_ray)

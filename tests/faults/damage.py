@@ -297,6 +297,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "shards": _shards,
     "an exact search": _search,
     "a search by index": functools.partial(_search, "--index", "ivf", "--recall", "0.5"),
+    "a search in clusters": functools.partial(_search, "--index", "clusters", "--recall", "0.5"),
     "a saved index": _index,
     "a training": _training,
     "rules": _rules,

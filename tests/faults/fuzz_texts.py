@@ -89,7 +89,7 @@ def align(bench: Bench) -> None:
         chooser.choice("149"),
     ]
     words += ["--keep-duplicates"] * bench.chance(0.2)
-    index = chooser.choice(("auto", "exact", "flat", "ivf", "ivf-sq8", "ivf-pq"))
+    index = chooser.choice(("auto", "exact", "clusters", "flat", "ivf", "ivf-sq8", "ivf-pq"))
     done = bench.run("bitext-align", *files, *words, "--index", index)
     assert done.code == 0, done
     mined(done, sides)

@@ -262,3 +262,18 @@ def test_a_library_of_another_layout_is_left_alone(
 def test_its_memory_is_its_own(tmp_path: Path) -> None:
     """A program searches random rows, in memory of their own size, under the sanitizers."""
     check_memory(tmp_path, Path(__file__).with_name("check_nearest_rows.c"), SOURCE, "-O0")
+
+
+@needs_library
+@pytest.mark.parametrize("side", [0, 1])
+def test_some_of_rounded_rows_are_these_rows_rounded(side: int) -> None:
+    a = clustered(397, 130, 0.1)
+    turning = turned(a, clustered(461, 130, 0.1, 1), room=0.9)
+    rounded = RoundedRows(a, turning, side)
+    for count in (0, 1, 11, 12, 32, 96, 600):
+        places = GENERATOR.integers(len(a), size=count)
+        taken, own = rounded.take(places), RoundedRows(a[places], turning, side)
+        assert taken.arrays.keys() == own.arrays.keys()
+        for name, numbers in own.arrays.items():
+            assert np.array_equal(taken.arrays[name], numbers), name
+        assert np.array_equal(taken.looseness(rounded), own.looseness(rounded))
