@@ -13,6 +13,7 @@ Letters: n rows of a side, K clusters, p clusters that each row visits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,8 +99,12 @@ def read_visits(sides: Sides, side: int, search: ClusterSearch) -> Visits:
     return np.asarray(np.memmap(path, "<u2", "r", shape=(rows, search.visits)))
 
 
-def plan_clusters(sides: Sides, recall: float) -> ClusterSearch:
+def plan_clusters(
+    sides: Sides, recall: float, advance: Callable[[int], object] = repr
+) -> ClusterSearch:
     """Divide the rows of both sides into clusters, or read how an earlier run did.
+
+    *advance* is called with the number of rows just divided, of either side.
 
     Raises SettingsError where clusters cannot reach the recall, or compare more pairs than there
     are; InputError where the earlier plan is damaged.
@@ -109,7 +114,7 @@ def plan_clusters(sides: Sides, recall: float) -> ClusterSearch:
         return _read_plan(path)
     router = _Router(sides)
     visits, recalls = _choose_visits(sides, router, recall)
-    found = router.visits(0, visits), router.visits(1, visits)
+    found = router.visits(0, visits, advance), router.visits(1, visits, advance)
     digests = []
     for side, visited in enumerate(found):
         write_whole(visits_path(sides, side), visited.astype("<u2").tobytes())
@@ -166,13 +171,15 @@ class _Router:
         wanted = SearchRequest(count, (None, none), self._sides.threads)
         return search_turned(rows, self._turned, wanted)[0][1].astype(np.uint16)
 
-    def visits(self, side: int, count: int) -> Visits:
+    def visits(self, side: int, count: int, advance: Callable[[int], object]) -> Visits:
         """Return the nearest centroids of all rows of a side."""
         rows = self._sides.neighbours.sizes[side]
         blocks = Blocks(self._sides.file(side), self._sides.threads, 0, self._turning)
         found = np.empty((rows, count), np.uint16)
         for block in range(-(-rows // BLOCK)):
-            found[block * BLOCK : (block + 1) * BLOCK] = self._nearest(blocks.read(block), count)
+            nearest = self._nearest(blocks.read(block), count)
+            found[block * BLOCK : (block + 1) * BLOCK] = nearest
+            advance(len(nearest))
         return found
 
 

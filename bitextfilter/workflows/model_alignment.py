@@ -258,7 +258,9 @@ class CollectionMiner:
         settings, hooks = self._settings, self._hooks
         sizes = "{} and {}".format(*sides.neighbours.sizes)
         hooks.note(f"dividing {sizes} distinct sentences into clusters")
-        plan = clusters.plan_clusters(replace(sides, threads=settings.threads), settings.recall)
+        hooks.begin(sum(sides.neighbours.sizes))
+        here = replace(sides, threads=settings.threads)
+        plan = clusters.plan_clusters(here, settings.recall, hooks.advance)
         hooks.note(
             f"each sentence is compared within {plan.visits} of {plan.clusters} clusters"
             f" ({plan.share:.2%} of all pairs)"
