@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.files import write_whole
@@ -33,7 +33,7 @@ from bitextfilter.similarity.bidirectional import (
     turned_rows,
     turning_for,
 )
-from bitextfilter.similarity.clusters import fit_many_centroids
+from bitextfilter.similarity.clusters import fit_centroids, fit_many_centroids, rounding
 from bitextfilter.similarity.vectors import unit_rows
 
 KIND = "clusters"
@@ -49,6 +49,9 @@ _SAMPLE = 2048
 _MOST_VISITS = 64
 _TASK_NUMBERS = 1 << 29
 """Numbers of the rows of both sides for each task, which take 3 GB of memory."""
+_HEADS, _NEAR = 128, 512
+"""Groups of centroids, and centroids near the head of a group among which a row's first floor is
+sought. With few more centroids than that, there are no groups."""
 _NEVER = 2.0
 """Above any cosine."""
 _ROWS = 1 << 14
@@ -160,6 +163,11 @@ class _Router:
             (rows, self.centroids), (sum(sizes), len(self.centroids)), _MOST_VISITS
         )
         self._turned = turned_rows(self.centroids, self._turning, 1, sides.threads)
+        self._heads = self.centroids[:0]
+        if len(self.centroids) > 4 * _NEAR:
+            self._heads = fit_centroids(self.centroids, _HEADS, threads=sides.threads)
+            apart = -self._heads @ self.centroids.T
+            self._near = np.argpartition(apart, _NEAR, axis=1)[:, :_NEAR]
 
     def nearest(self, units: Vectors, count: int) -> Visits:
         """Return the nearest centroids of unit rows ``(n, d)``: ``(n, count)``."""
@@ -167,9 +175,26 @@ class _Router:
         return self._nearest(turned_rows(units, self._turning, 0, threads), count)
 
     def _nearest(self, rows: TurnedRows, count: int) -> Visits:
-        none = np.full(len(self.centroids), _NEVER, np.float32)
-        wanted = SearchRequest(count, (None, none), self._sides.threads)
+        threads, none = self._sides.threads, np.full(len(self.centroids), _NEVER, np.float32)
+        parts = [rows.units[first : first + _ROWS] for first in range(0, len(rows.units), _ROWS)]
+        floors = map_blocks(lambda units: self._floors(units, count), parts, threads)
+        wanted = SearchRequest(count, (np.concatenate(floors), none), threads)
         return search_turned(rows, self._turned, wanted)[0][1].astype(np.uint16)
+
+    def _floors(self, units: Vectors, count: int) -> Scores:
+        """Return cosines that *count* centroids reach at least, of unit rows: ``(n,)``.
+
+        Without them, the search looks closer at twice as many pairs.
+        """
+        floors = np.full(len(units), -np.inf, np.float32)
+        if len(self._heads):
+            head = (units @ self._heads.T).argmax(axis=1)
+            order = np.argsort(head, kind="stable")
+            for rows in np.split(order, np.flatnonzero(np.diff(head[order])) + 1):
+                near = self.centroids[self._near[head[rows[0]]]]
+                cosines = np.partition(units[rows] @ near.T, _NEAR - count, axis=1)
+                floors[rows] = cosines[:, _NEAR - count] - 2 * rounding(self._sides.dim)
+        return floors
 
     def visits(self, side: int, count: int, advance: Callable[[int], object]) -> Visits:
         """Return the nearest centroids of all rows of a side."""

@@ -178,14 +178,14 @@ def nearest_centroids(rows: Vectors, centroids: Vectors) -> Indices:
     rounded = rows @ centroids.T
     highest = rounded.max(axis=1, keepdims=True)
     found: Indices = rounded.argmax(axis=1)
-    unclear = np.flatnonzero((rounded >= highest - 2 * _error(rows)).sum(axis=1) > 1)
+    unclear = np.flatnonzero((rounded >= highest - 2 * rounding(rows.shape[1])).sum(axis=1) > 1)
     found[unclear] = unit_products(rows[unclear], centroids).argmax(axis=1)
     return found
 
 
-def _error(rows: Vectors) -> float:
-    """Return the most that a rounded cosine is off: a sum of d products has d + 1 roundings."""
-    return float((rows.shape[1] + 2) * 2.0**-24)
+def rounding(dim: int) -> float:
+    """Return the most that a cosine in float32 is off: a sum of d products has d + 1 roundings."""
+    return (dim + 2) * 2.0**-24
 
 
 def clusters_of(vectors: UnitVectors, centroids: Vectors, threads: int = 1) -> Indices:
@@ -236,7 +236,7 @@ def _alike(rows: Vectors, others: Vectors, least: float) -> Mask:
     """
     rounded = rows @ others.T
     like: Mask = rounded >= least
-    unclear = np.abs(rounded - least) <= _error(rows)
+    unclear = np.abs(rounded - least) <= rounding(rows.shape[1])
     if unclear.sum() > len(rows):
         return unit_products(rows, others) >= least
     places, columns = np.nonzero(unclear)

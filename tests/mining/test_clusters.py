@@ -107,9 +107,18 @@ def test_the_plan_says_what_the_search_does(tmp_path: Path) -> None:
     assert plan.share == pytest.approx(compared.mean())
 
 
-def test_nearest_centroids_are_visited(tmp_path: Path) -> None:
+@pytest.mark.parametrize("heads", [0, 4])
+def test_nearest_centroids_are_visited(
+    tmp_path: Path, heads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With first floors from centroids near the heads of groups, and without."""
+    if heads:
+        monkeypatch.setattr(clusters, "_HEADS", heads)
+        monkeypatch.setattr(clusters, "_NEAR", 10)
+        monkeypatch.setattr(clusters, "_MOST_VISITS", 10)
     sides = sides_of(tmp_path)
     plan, router = plan_clusters(sides, 0.8), clusters._Router(sides)
+    assert len(router._heads) == heads
     for side in (0, 1):
         cosines = unit_products(unit_rows(sides.file(side)[:]), router.centroids)
         nearest = np.argsort(-cosines, axis=1, kind="stable")[:, : plan.visits]
