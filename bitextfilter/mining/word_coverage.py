@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,10 +55,16 @@ class DocumentWords:
 
 def document_words(sentences: Sequence[str], encode: Encode) -> DocumentWords:
     """Return the words of sentences, with the vectors that *encode* gives each word."""
-    bags = [_at_most(sorted(word_forms(sentence))) for sentence in sentences]
-    words = sorted(set(chain.from_iterable(bags)))
-    number = {word: place for place, word in enumerate(words)}
-    numbers = Ragged.of_lists([[number[word] for word in bag] for bag in bags])
+    number: dict[str, int] = {}
+    bags = [
+        [number.setdefault(word, len(number)) for word in _at_most(sorted(word_forms(sentence)))]
+        for sentence in sentences
+    ]
+    words = sorted(number)
+    place = np.empty(len(words), np.int32)
+    place[[number[word] for word in words]] = np.arange(len(words))
+    found = Ragged.of_lists(bags)
+    numbers = Ragged(place[found.flat], found.lengths)
     counts = np.bincount(numbers.flat, minlength=len(words))
     weights = np.log((1 + len(sentences)) / np.maximum(counts, 1))
     return DocumentWords(numbers, unit_rows(encode(words)), weights)
