@@ -356,13 +356,8 @@ def _miner(
     )
 
     search = NeighbourSettings(
-        settings.neighbours_count,
-        settings.dtype,
-        settings.index,
-        settings.recall,
-        run.common.batch_size,
-        run.common.threads,
-        run.common.device,
+        *(settings.neighbours_count, settings.dtype, settings.index, settings.recall),
+        *(run.common.batch_size, run.common.threads, run.common.device),
     )
     index = None if settings.index_load is None else _open_index(maker, settings)
     if run.scaling.resume is None:
@@ -376,11 +371,12 @@ def _miner(
     def begin(total: int) -> None:
         run.progress(unit="sentences").reset(total)
 
+    def advance(count: int) -> None:
+        run.progress().update(count)
+
     map_tasks, common = tasks_in(run, folder)
     fact = run.facts.__setitem__
-    hooks = SearchHooks(
-        map_tasks, common.threads, begin, lambda count: run.progress().update(count), run.note, fact
-    )
+    hooks = SearchHooks(map_tasks, common.threads, common.device, begin, advance, run.note, fact)
     return CollectionMiner(source(map_tasks, common), folder, search, hooks, index)
 
 
@@ -446,9 +442,9 @@ def main(
     Lines and vectors wait on disk, beside the output or in the DIR of --resume (2 bytes a line
     and dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
     --index clusters, or one of faiss, compares a part of them, large enough to find the --recall
-    of the nearest of a sample; auto is exact up to 2e13 (source x target) comparisons, and
-    by clusters beyond. With --source-vectors and --target-vectors, no model is used, and csls
-    is the default.
+    of the nearest of a sample; auto is exact up to 2e13 (source x target) comparisons, 1e15 with
+    --device cuda, which searches on a GPU, and by clusters beyond. With --source-vectors and
+    --target-vectors, no model is used, and csls is the default.
 
     Example:
 
@@ -471,8 +467,7 @@ def _find(
     if problem := next(_problems(files, settings, run.scaling.resume), None):
         raise click.UsageError(problem)
     if given:
-        exact = settings.index == "exact" and settings.index_load is None
-        given.check(("no_column_check", *(["device"] if exact else [])), len(files))
+        given.check(("no_column_check",), len(files))
     mine = _mine_stream if settings.stream else _mine
     mine(run, files, settings, form, given)
 

@@ -53,7 +53,7 @@ from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
 from bitextfilter.similarity.vectors import unit_rows
 
 EXACT = "exact"
-_EXACT_PAIRS = 2e13
+_EXACT_PAIRS, _EXACT_PAIRS_ON_GPU = 2e13, 1e15
 """Comparisons (source x target) up to which ``auto`` is exact."""
 _FEWEST_ROWS = 10_000
 """Rows of a side below which no index is made."""
@@ -87,16 +87,17 @@ class IndexSettings:
     device: str = "cpu"
 
 
-def search_kind(asked: str, sizes: tuple[int, int]) -> str:
+def search_kind(asked: str, sizes: tuple[int, int], on_gpu: bool = False) -> str:
     """Return the kind of search: ``exact``, ``clusters`` or an index of ``similarity.index``.
 
-    ``auto`` is exact up to 2e13 (source x target) comparisons, and by clusters beyond. If a side
-    has fewer than 10,000 sentences, every search is exact.
+    ``auto`` is exact up to 2e13 (source x target) comparisons, 1e15 where a GPU does them, and by
+    clusters beyond. If a side has fewer than 10,000 sentences, every search is exact.
     """
     if min(sizes) < _FEWEST_ROWS or asked == EXACT:
         return EXACT
     if asked == "auto":
-        return EXACT if sizes[0] * sizes[1] <= _EXACT_PAIRS else CLUSTERS
+        most = _EXACT_PAIRS_ON_GPU if on_gpu else _EXACT_PAIRS
+        return EXACT if sizes[0] * sizes[1] <= most else CLUSTERS
     return asked
 
 

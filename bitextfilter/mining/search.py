@@ -69,7 +69,8 @@ class BlockNeighbours(NamedTuple):
     """The rows of the block that they are of, counted in it; None for all, in order."""
 
 
-SearchTask = Callable[[TaskId], list[BlockNeighbours]]
+SearchTask = Callable[[Any], list[BlockNeighbours]]
+"""Function that does a task, or several together."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,8 @@ def _append(record: Path, task: TaskId, blocks: Sequence[BlockNeighbours]) -> No
     with naming_output(record), open(record, "ab") as stream:
         stream.write(_line(" ".join(map(str, numbers)).encode()))
         stream.flush()
-        os.fsync(stream.fileno())
+        if blocks:  # else the line says little: without it, they are found again
+            os.fsync(stream.fileno())
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,35 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
+def free_memory(device: torch.device) -> int:
+    """Return the bytes free on a GPU, or kept unused by torch; 2 GiB for any other device."""
+    if device.type != "cuda":
+        return 1 << 31
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return torch.cuda.mem_get_info(device)[0] + kept
+
+
+@contextmanager
+def naming_device_errors(device: torch.device) -> Iterator[None]:
+    """Raise DeviceError where a device has too little memory, or fails otherwise."""
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError as error:
+        message = f"--device {device}: its memory does not suffice; end what else runs there"
+        raise DeviceError(f"{message}, or use --device cpu") from error
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        if "cuda" not in reason.lower():
+            raise
+        raise DeviceError(f"--device {device}: {reason}; use --device cpu") from error
+
+
+def wrong_products(device: torch.device) -> DeviceError:
+    """Return the error of a device that fails a check of its products."""
+    message = f"--device {device}: its products of vectors are wrong, beyond rounding"
+    return DeviceError(f"{message}; use --device cpu")
+
+
 @cache
 def product_type(device: torch.device) -> torch.dtype:
     """Return the number type of recurrent layers' matrix products in encoding.

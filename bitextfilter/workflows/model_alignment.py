@@ -23,6 +23,7 @@ from bitextfilter.mining import clusters, documents
 from bitextfilter.mining import index as indexes
 from bitextfilter.mining.cluster_search import cluster_tasks, search_clusters
 from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for
+from bitextfilter.mining.device import compare_pieces, in_pieces, piece_tasks, searching_device
 from bitextfilter.mining.documents import Alignment, DocumentModel
 from bitextfilter.mining.index import EXACT, SavedIndex
 from bitextfilter.mining.link_costs import LinkSettings
@@ -78,6 +79,8 @@ class SearchHooks:
     """Runs tasks, perhaps in other processes."""
     threads: int
     """Threads of each process that runs tasks."""
+    device: str
+    """Device of each, as ``--device``."""
     begin: Callable[[int], object]
     """Called with the number of sentences of the next phase."""
     advance: Callable[[int], object]
@@ -113,8 +116,9 @@ class CollectionMiner:
         """Take the source of vectors, and a folder, new, empty, or of the same search.
 
         Raises SettingsError where it is of another search, OutputError where it cannot be made,
-        DeviceError without faiss for an index.
+        DeviceError without faiss for an index, or without the GPU that is asked for.
         """
+        self._gpu = searching_device(hooks.device)
         if settings.index in INDEX_KINDS:
             require_faiss()
         self._vectors, self._settings, self._hooks, self._index = vectors, settings, hooks, index
@@ -206,7 +210,7 @@ class CollectionMiner:
         for side, (path, sentences) in enumerate(new):
             self._encode(path, sentences, side)
         sizes = len(self.sentences[0]), len(self.sentences[1])
-        self._kind = indexes.search_kind(settings.index, sizes)
+        self._kind = indexes.search_kind(settings.index, sizes, self._gpu is not None)
         name = f"nearest.{settings.neighbours}.{self._kind}"
         if self._kind != EXACT:
             name += f".{settings.recall:g}"
@@ -243,15 +247,20 @@ class CollectionMiner:
             hooks.advance(search.tasks[task])
 
         tasks, prepare = list(search.tasks), search.prepare
-        return find_neighbours(sides.neighbours, tasks, prepare, hooks.map_tasks, done)
+        return find_neighbours(sides.neighbours, tasks, prepare, search.map_tasks, done)
 
     def _exact_search(self, sides: Sides) -> _Search:
         """Return the search that compares all pairs."""
-        neighbours = sides.neighbours
+        neighbours, hooks, gpu = sides.neighbours, self._hooks, self._gpu
         sizes = "{} with {}".format(*neighbours.sizes)
-        self._hooks.note(f"comparing {sizes} distinct sentences, each with each")
+        where = "" if gpu is None else f", on {gpu}"
+        hooks.note(f"comparing {sizes} distinct sentences, each with each{where}")
         tasks = {task: neighbours.rows(0, task[0]) for task in cell_tasks(neighbours)}
-        return _Search(tasks, partial(compare_blocks, sides))
+        if gpu is None:
+            return _Search(tasks, partial(compare_blocks, sides), hooks.map_tasks)
+        hooks.fact("search device", gpu)
+        tasks = {task: tasks[task] for task in piece_tasks(tasks)}
+        return _Search(tasks, partial(compare_pieces, sides, gpu), in_pieces(hooks.map_tasks))
 
     def _cluster_search(self, sides: Sides) -> _Search:
         """Divide the sentences into clusters; report the recall."""
@@ -268,7 +277,7 @@ class CollectionMiner:
         self._note_recalls(plan.recalls)
         numbered = zip(cluster_tasks(plan), plan.tasks, strict=True)
         tasks = {number: task.rows for number, task in numbered}
-        return _Search(tasks, partial(search_clusters, sides, plan))
+        return _Search(tasks, partial(search_clusters, sides, plan), hooks.map_tasks)
 
     def _index_search(self, sides: Sides) -> _Search:
         """Make and tune the indexes; report the recall."""
@@ -283,7 +292,8 @@ class CollectionMiner:
         tasks = {
             task: sides.neighbours.rows(*task) for task in indexes.block_tasks(sides.neighbours)
         }
-        return _Search(tasks, partial(indexes.search_indexes, sides, wanted, tuned))
+        prepare = partial(indexes.search_indexes, sides, wanted, tuned)
+        return _Search(tasks, prepare, hooks.map_tasks)
 
     def _note_recalls(self, recalls: tuple[float, float]) -> None:
         """Report the share of a sample of either side whose nearest sentence is found."""
@@ -298,6 +308,7 @@ class _Search(NamedTuple):
     tasks: dict[TaskId, int]
     """Each with its number of rows, for the progress."""
     prepare: Callable[[], SearchTask]
+    map_tasks: MapTasks
 
 
 class IndexMiner:

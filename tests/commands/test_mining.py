@@ -18,6 +18,7 @@ from bitextfilter.io.digests import read_record, write_record
 from bitextfilter.mining import cluster_search, clusters, search
 from bitextfilter.mining import index as approximate
 from bitextfilter.scoring.model import Model
+from bitextfilter.workflows import model_alignment
 
 SOURCES, TARGETS = sentences(900, 5)
 
@@ -550,3 +551,34 @@ def test_faiss_that_is_not_there(
 )
 def test_which_kind_of_search(asked: str, sizes: tuple[int, int], kind: str) -> None:
     assert approximate.search_kind(asked, sizes) == kind
+
+
+def test_which_kind_of_search_on_a_gpu() -> None:
+    assert approximate.search_kind("auto", (10**8, 10**7), on_gpu=True) == "exact"
+    assert approximate.search_kind("auto", (10**8, 10**7 + 1), on_gpu=True) == "clusters"
+    assert approximate.search_kind("clusters", (10**5, 10**5), on_gpu=True) == "clusters"
+
+
+def test_on_a_gpu_it_is_the_same(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here the search of a GPU computes on the processor."""
+    whole = output(model, *files)
+    monkeypatch.setattr(model_alignment, "searching_device", lambda *_: "cpu")
+    manifest = tmp_path / "run.json"
+    done = run(model, *files, "--manifest", manifest)
+    assert done.stdout == whole
+    assert "comparing 700 with 750 distinct sentences, each with each, on cpu" in done.stderr
+    assert json.loads(manifest.read_text())["facts"]["search device"] == "cpu"
+
+
+def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
+    """Noticed before anything is read."""
+    vectors = tmp_path / "vectors.npy"
+    np.save(vectors, np.eye(3, dtype=np.float32))
+    words = ("--source-vectors", vectors, "--target-vectors", vectors, "--index", "exact")
+    write(tmp_path / "some.txt", ["a", "b", "c"])
+    files = (str(tmp_path / "some.txt"),) * 2
+    done = CliRunner().invoke(align.main, ["--device", "cuda:9", *map(str, words), *files])
+    assert done.exit_code == 69
+    assert "there is no such CUDA device here; use --device cpu" in done.stderr

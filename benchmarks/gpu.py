@@ -1,0 +1,209 @@
+"""Exact search and scoring on a GPU: a check, and speed beside naive ways.
+
+    python benchmarks/gpu.py --texts EN.txt.xz DE.txt.xz --rows 1000000 --folder /dev/shm
+
+Lines of two files, and beyond them sentences put together from halves of two, are encoded by the
+model into two files of float16 vectors in the folder (1 KB a row and side for 512 dimensions).
+
+- *search*: the 4 nearest of each row, both ways, as `bitext-align --device cuda` finds them;
+- *check*: those of 256 rows of either side are, to the last bit, those of exhaustive search;
+- *naive*: tiles of products in float16 with `torch.topk`, inexact, for some rows one way;
+- *faiss*: a flat index in float16 on the GPU, likewise, where faiss for GPUs is installed;
+- *score*: pairs a second, on the GPU and on the processor.
+
+`--device cpu --rows 3000` tries the script without a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import torch
+
+from bitextfilter import load
+from bitextfilter.arrays import Vectors
+from bitextfilter.distributed.engine import LocalEngine
+from bitextfilter.io.files import read_lines
+from bitextfilter.io.vector_file import VectorFile, VectorWriter
+from bitextfilter.io.workers import map_blocks
+from bitextfilter.mining.device import compare_pieces, in_pieces, piece_tasks
+from bitextfilter.mining.search import NeighbourFiles, Sides, cell_tasks, find_neighbours
+from bitextfilter.similarity.neighbours import Neighbours, scan
+from bitextfilter.similarity.vectors import unit_rows
+
+K = 4
+CHECKED = 256
+QUERIES = 1 << 14
+"""Rows that naive ways search for."""
+TILE = 1 << 17
+"""Rows that they compare at a time."""
+CHUNK = 1 << 15
+"""Rows encoded, and pairs scored, at a time."""
+SCORED = 15
+"""Seconds for which pairs are scored, at least."""
+
+
+def spliced(lines: Sequence[str], seed: int) -> Iterator[str]:
+    """Yield sentences of two halves, without end."""
+    generator = random.Random(seed)
+    while True:
+        first, second = (generator.choice(lines).split() for _ in "ab")
+        yield " ".join([*first[: len(first) // 2 + 1], *second[len(second) // 2 :]])
+
+
+def encode(options: argparse.Namespace, texts: Sequence[list[str]], folder: Path) -> Sides:
+    """Write the vectors of both sides."""
+    model, started = load(options.model, "cpu", options.threads), time.perf_counter()
+    files = folder / "source.vectors", folder / "target.vectors"
+    for side, (lines, file) in enumerate(zip(texts, files, strict=True)):
+        sentences = islice(chain(lines, spliced(lines, side)), options.rows)
+        with VectorWriter(file, model.encoder.dim) as writer:
+            while some := list(islice(sentences, CHUNK)):
+                writer.append(model.encode(some, model.languages[side]))
+    print(f"encoded in {time.perf_counter() - started:.1f} s on the processor", flush=True)
+    neighbours = NeighbourFiles(folder, (options.rows, options.rows), K)
+    return Sides(files, model.encoder.dim, ("float16", "float16"), neighbours, options.threads)
+
+
+def search(options: argparse.Namespace, sides: Sides) -> tuple[Neighbours, Neighbours]:
+    """Time the search, with reading vectors and writing neighbours."""
+    tasks = piece_tasks(cell_tasks(sides.neighbours))
+    prepare = partial(compare_pieces, sides, options.device)
+    run = in_pieces(LocalEngine().map)
+    started = time.perf_counter()
+    found = find_neighbours(sides.neighbours, tasks, prepare, run, repr)
+    seconds = time.perf_counter() - started
+    rate = options.rows**2 / seconds
+    print(f"search, both ways: {seconds:.1f} s, {rate:.3g} pairs/s", flush=True)
+    if options.device.startswith("cuda"):
+        most = torch.cuda.max_memory_allocated(options.device) / 2**30
+        print(f"memory of the GPU: {most:.1f} GiB")
+    return found
+
+
+def check(options: argparse.Namespace, sides: Sides, found: tuple[Neighbours, Neighbours]) -> None:
+    """Compare the neighbours of some rows with exhaustive search."""
+    rows = np.unique(np.linspace(0, options.rows - 1, CHECKED).astype(np.int64))
+    step = -(-len(rows) // options.threads)
+    for side, (cosines, numbers) in enumerate(found):
+        base = unit_rows(sides.file(1 - side)[:])
+        queries = unit_rows(sides.file(side)[rows])
+        firsts = range(0, len(rows), step)
+
+        def block(first: int, queries: Vectors = queries, base: Vectors = base) -> Neighbours:
+            return scan(queries[first : first + step], base, K)
+
+        parts = map_blocks(block, firsts, options.threads)
+        expected = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        same = np.array_equal(cosines[rows], expected[0])
+        same = same and np.array_equal(numbers[rows], expected[1])
+        name = ("sources", "targets")[side]
+        print(f"{len(rows)} {name}: {'the same' if same else 'NOT THE SAME'} as exhaustive search")
+
+
+def timed(options: argparse.Namespace, what: str, work: Callable[[], object], pairs: int) -> None:
+    """Time the second call of a function that compares so many pairs."""
+    seconds = []
+    for _ in range(2):
+        started = time.perf_counter()
+        work()
+        if options.device.startswith("cuda"):
+            torch.cuda.synchronize(options.device)
+        seconds.append(time.perf_counter() - started)
+    rate = pairs / seconds[-1]
+    both = 2 * options.rows**2 / rate
+    print(f"{what}, one way: {rate:.3g} pairs/s; all rows both ways: {both:.1f} s", flush=True)
+
+
+def naive(options: argparse.Namespace, sides: Sides) -> None:
+    """Time products in float16 with torch.topk."""
+    count = min(QUERIES, options.rows)
+
+    def rows(file: VectorFile, first: int, last: int) -> torch.Tensor:
+        return torch.from_numpy(unit_rows(file[first:last])).to(options.device).half()
+
+    queries = rows(sides.file(0), 0, count)
+    starts = range(0, options.rows, TILE)
+    tiles = [rows(sides.file(1), start, start + TILE) for start in starts]
+
+    def work() -> None:
+        for first in range(0, count, 4096):
+            some = queries[first : first + 4096]
+            best = [torch.mm(some, tile.T).topk(min(K, len(tile)), dim=1) for tile in tiles]
+            numbers = [each.indices + start for each, start in zip(best, starts, strict=True)]
+            order = torch.cat([each.values for each in best], dim=1).topk(K, dim=1).indices
+            torch.cat(numbers, dim=1).gather(1, order)
+
+    timed(options, "naive: products in float16 and torch.topk", work, count * options.rows)
+
+
+def with_faiss(options: argparse.Namespace, sides: Sides) -> None:
+    """Time a flat index of faiss on the GPU, if there is one."""
+    try:
+        import faiss
+
+        resources: Any = faiss.StandardGpuResources()
+    except (ImportError, AttributeError):
+        print("faiss for GPUs is not installed")
+        return
+    settings = faiss.GpuIndexFlatConfig()
+    settings.useFloat16 = True
+    index = faiss.GpuIndexFlatIP(resources, sides.dim, settings)
+    for start in range(0, options.rows, TILE):
+        index.add(unit_rows(sides.file(1)[start : start + TILE]))
+    queries = unit_rows(sides.file(0)[: min(QUERIES, options.rows)])
+    pairs = len(queries) * options.rows
+    timed(options, "faiss: flat index in float16", lambda: index.search(queries, K), pairs)
+
+
+def score(options: argparse.Namespace, texts: Sequence[list[str]], device: str) -> None:
+    """Time the scores of pairs of lines."""
+    model = load(options.model, device, options.threads)
+    sources, targets = ((lines * (CHUNK // len(lines) + 1))[:CHUNK] for lines in texts)
+    measure, count = model.default_measure, 0
+    model.score(sources[:2048], targets[:2048], measure)
+    started = time.perf_counter()
+    while time.perf_counter() - started < SCORED:
+        model.score(sources, targets, measure)
+        count += len(sources)
+    rate = count / (time.perf_counter() - started)
+    print(f"score by {model.name}, {measure}, {device}: {rate:.0f} pairs/s", flush=True)
+
+
+def main() -> None:
+    """Run all parts."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--texts", nargs=2, required=True, help="sentences of either language")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of either side")
+    parser.add_argument("--folder", help="where vectors are written")
+    parser.add_argument("--model", default="en-de")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    gpu = options.device.startswith("cuda")
+    name = torch.cuda.get_device_name(options.device) if gpu else "no GPU"
+    print(f"{name}; torch {torch.__version__}, {options.threads} threads; {options.rows} rows")
+    texts = [[line for line in read_lines(path) if line.strip()] for path in options.texts]
+    with TemporaryDirectory(dir=options.folder) as folder:
+        sides = encode(options, texts, Path(folder))
+        check(options, sides, search(options, sides))
+        naive(options, sides)
+        if gpu:
+            torch.cuda.empty_cache()
+            with_faiss(options, sides)
+    for device in dict.fromkeys((options.device, "cpu")):
+        score(options, texts, device)
+
+
+if __name__ == "__main__":
+    main()
