@@ -441,10 +441,9 @@ def main(
 
     Lines and vectors wait on disk, beside the output or in the DIR of --resume (2 bytes a line
     and dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
-    --index clusters, or one of faiss, compares a part of them, large enough to find the --recall
-    of the nearest of a sample; auto is exact up to 2e13 (source x target) comparisons, 1e15 with
-    --device cuda, which searches on a GPU, and by clusters beyond. With --source-vectors and
-    --target-vectors, no model is used, and csls is the default.
+    --index clusters, or one of faiss, compares a part, large enough for the --recall of a sample;
+    auto is exact up to 2e13 (source x target) comparisons, 1e15 with --device cuda (a GPU), else
+    clusters. With --source-vectors and --target-vectors, no model is used; csls is the default.
 
     Example:
 
