@@ -62,7 +62,7 @@ class NeighbourSettings:
     """Number format of the vectors on disk: one of ``io.vector_file.FORMS``."""
     index: str = "auto"
     """``auto``, ``exact``, ``clusters``, or one of ``similarity.index.INDEX_KINDS``."""
-    recall: float = 0.99
+    recall: float = 0.95
     """Share of the nearest sentences that a search which is not exact must find."""
     window: int = 8192
     """Sentences encoded at a time."""

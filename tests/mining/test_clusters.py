@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from searches import map_here, written_sides
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.compiled import NO_COMPILED
-from bitextfilter.io.vector_file import VectorWriter
 from bitextfilter.mining import cluster_search, clusters, search
 from bitextfilter.mining.cluster_search import cluster_tasks, search_clusters
 from bitextfilter.mining.clusters import ClusterSearch, ClusterTask, plan_clusters, read_visits
-from bitextfilter.mining.search import NeighbourFiles, SearchTask, Sides, TaskId, find_neighbours
+from bitextfilter.mining.search import Sides, find_neighbours
 from bitextfilter.similarity import bidirectional
+from bitextfilter.similarity.compiled_search import kernel
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, scan
 from bitextfilter.similarity.vectors import unit_products, unit_rows
 
@@ -42,15 +41,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sides_of(folder: Path, form: str = "float32") -> Sides:
-    for name, rows in (("a", A), ("b", B)):
-        with VectorWriter(folder / name, DIM, form) as writer:
-            writer.append(rows[writer.rows :].astype(np.float32))
-    known = NeighbourFiles(folder, (len(A), len(B)), K)
-    return Sides((folder / "a", folder / "b"), DIM, (form, form), known, threads=2)
-
-
-def map_here(prepare: Callable[[], SearchTask], tasks: Sequence[TaskId]) -> Iterator[Any]:
-    return map(prepare(), tasks)
+    return written_sides(folder, (A, B), K, form)
 
 
 def found(sides: Sides, plan: ClusterSearch) -> tuple[Neighbours, Neighbours]:
@@ -152,10 +143,10 @@ def test_with_and_without_compiled_code_and_by_any_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     results, plans = [], []
-    for threads, compiled in ((1, "0"), (3, "0"), (2, "1")):
-        monkeypatch.setenv(NO_COMPILED, compiled)
-        if compiled == "0":
-            monkeypatch.delenv(NO_COMPILED)
+    for threads, compiled in ((1, True), (3, True), (2, False)):
+        if not compiled:
+            monkeypatch.setenv(NO_COMPILED, "1")
+            assert not kernel()
         folder = tmp_path / f"{threads}"
         folder.mkdir()
         sides = replace(sides_of(folder), threads=threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from searches import check_exact, map_here, written_sides
 
 from bitextfilter.errors import DeviceError
-from bitextfilter.io.vector_file import VectorWriter
 from bitextfilter.mining import device, search
 from bitextfilter.mining.device import compare_pieces, in_pieces, piece_tasks, searching_device
 from bitextfilter.mining.search import (
@@ -28,8 +29,7 @@ from bitextfilter.mining.search import (
 from bitextfilter.models import device as devices
 from bitextfilter.similarity import device_search
 from bitextfilter.similarity.device_search import Room
-from bitextfilter.similarity.neighbours import Neighbours, scan
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.neighbours import Neighbours
 
 GENERATOR = np.random.default_rng(5)
 B = GENERATOR.standard_normal((1900, 16)).astype(np.float32)
@@ -56,18 +56,10 @@ def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> t
 
 
 def sides_of(folder: Path, form: str = "float16", threads: int = 2) -> Sides:
-    for name, rows in (("a", A), ("b", B)):
-        with VectorWriter(folder / name, 16, form) as writer:
-            writer.append(rows[writer.rows :])
-    neighbours = NeighbourFiles(folder, (len(A), len(B)), K)
-    return Sides((folder / "a", folder / "b"), 16, (form, form), neighbours, threads)
+    return replace(written_sides(folder, (A, B), K, form), threads=threads)
 
 
 Run = Callable[[Callable[[], Any], Sequence[TaskId]], Iterator[Any]]
-
-
-def map_here(prepare: Callable[[], Any], tasks: Sequence[TaskId]) -> Iterator[Any]:
-    return map(prepare(), tasks)
 
 
 def on_device(
@@ -78,14 +70,6 @@ def on_device(
     return find_neighbours(sides.neighbours, tasks, prepare, in_pieces(run), done)
 
 
-def check(results: tuple[Neighbours, Neighbours], sides: Sides) -> None:
-    units = unit_rows(sides.file(0)[:]), unit_rows(sides.file(1)[:])
-    for (cosines, numbers), (queries, base) in zip(results, (units, units[::-1]), strict=True):
-        exactly = scan(queries, base, K)
-        assert np.array_equal(cosines, exactly[0])
-        assert np.array_equal(numbers, exactly[1])
-
-
 @pytest.mark.parametrize("rows", [600, 1000, 1900, 10**6])
 def test_it_is_as_at_once(
     tmp_path: Path, pieces: tuple[int, int], rows: int, monkeypatch: pytest.MonkeyPatch
@@ -93,7 +77,7 @@ def test_it_is_as_at_once(
     """Whatever the pieces, and the memory of the device, of 2, 3, 6 or all blocks."""
     monkeypatch.setattr(device_search, "room_for", lambda *_: Room((512, 256), rows))
     sides, done = sides_of(tmp_path), list[TaskId]()
-    check(on_device(sides, done=done.append), sides)
+    check_exact(on_device(sides, done=done.append), sides)
     assert sorted(done) == cell_tasks(sides.neighbours)
 
 
@@ -101,7 +85,7 @@ def test_it_is_as_at_once(
 @pytest.mark.parametrize("threads", [1, 3])
 def test_numbers_of_any_form_and_threads(tmp_path: Path, form: str, threads: int) -> None:
     sides = sides_of(tmp_path, form, threads)
-    check(on_device(sides), sides)
+    check_exact(on_device(sides), sides)
 
 
 def test_rows_stay_on_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +130,7 @@ def test_it_goes_on_after_a_kill(
             on_device(sides)
     done = list[TaskId]()
     tasks, prepare = cell_tasks(sides.neighbours), partial(compare_blocks, sides)
-    check(find_neighbours(sides.neighbours, tasks, prepare, map_here, done.append), sides)
+    check_exact(find_neighbours(sides.neighbours, tasks, prepare, map_here, done.append), sides)
     assert sorted(done) == tasks
 
 
@@ -162,7 +146,7 @@ def test_begun_on_processors(tmp_path: Path) -> None:
         asked.extend(task for piece in pieces for task in piece)
         return map_here(prepare, pieces)
 
-    check(on_device(sides, noting), sides)
+    check_exact(on_device(sides, noting), sides)
     assert sorted(asked) == sorted(set(tasks) - set(some))
 
 

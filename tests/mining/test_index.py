@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from searches import check_exact, map_here, written_sides
 
-from bitextfilter.io.vector_file import VectorWriter
 from bitextfilter.mining.index import (
     IndexSettings,
     block_tasks,
     search_indexes,
     tune_indexes,
 )
-from bitextfilter.mining.search import NeighbourFiles, SearchTask, Sides, TaskId, find_neighbours
+from bitextfilter.mining.search import Sides, find_neighbours
 from bitextfilter.similarity.neighbours import scan
 from bitextfilter.similarity.vectors import unit_rows
 
 pytest.importorskip("faiss")
-
-
-def map_here(prepare: Callable[[], SearchTask], tasks: Sequence[TaskId]) -> Iterator[Any]:
-    return map(prepare(), tasks)
 
 
 GENERATOR = np.random.default_rng(5)
@@ -35,11 +29,7 @@ A = (B[200:] + 20 * GENERATOR.standard_normal((1300, 512))).astype(np.float32)
 
 @pytest.fixture
 def sides(tmp_path: Path) -> Sides:
-    for name, rows in (("a", A), ("b", B)):
-        with VectorWriter(tmp_path / name, 512) as writer:
-            writer.append(rows)
-    known = NeighbourFiles(tmp_path, (len(A), len(B)), 2)
-    return Sides((tmp_path / "a", tmp_path / "b"), 512, ("float16", "float16"), known)
+    return written_sides(tmp_path, (A, B), 2, "float16")
 
 
 @pytest.mark.parametrize("kind", ["flat", "ivf"])
@@ -50,11 +40,7 @@ def test_what_looks_at_everything_finds_everything(sides: Sides, kind: str) -> N
     tuned = tuned[0]._replace(lists=tuned[0].all_lists), tuned[1]._replace(lists=tuned[1].all_lists)
     work = partial(search_indexes, sides, wanted, tuned)
     found = find_neighbours(sides.neighbours, block_tasks(sides.neighbours), work, map_here, repr)
-    units = unit_rows(sides.file(0)[:]), unit_rows(sides.file(1)[:])
-    for (cosines, numbers), (queries, base) in zip(found, (units, units[::-1]), strict=True):
-        exact = scan(queries, base, 2)
-        assert np.array_equal(cosines, exact[0])
-        assert np.array_equal(numbers, exact[1])
+    check_exact(found, sides)
 
 
 def test_the_recall_said_is_that_of_the_search(sides: Sides) -> None:

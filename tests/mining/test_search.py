@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from searches import check_exact, map_here, written_sides
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError
-from bitextfilter.io.vector_file import VectorFile, VectorWriter
+from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.mining import search
 from bitextfilter.mining.search import (
     BlockNeighbours,
@@ -47,15 +48,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sides_of(folder: Path, a: Vectors = A, b: Vectors = B, form: str = "float32") -> Sides:
-    for name, rows in (("a", a), ("b", b)):
-        with VectorWriter(folder / name, 16, form) as writer:
-            writer.append(rows[writer.rows :])
-    neighbours = NeighbourFiles(folder, (len(a), len(b)), K)
-    return Sides((folder / "a", folder / "b"), 16, (form, form), neighbours, threads=2)
-
-
-def map_here(prepare: Prepare, tasks: Sequence[TaskId]) -> Iterator[list[BlockNeighbours]]:
-    return map(prepare(), tasks)
+    return written_sides(folder, (a, b), K, form)
 
 
 def found(
@@ -66,22 +59,15 @@ def found(
     return find_neighbours(known, cell_tasks(known), prepare, map_tasks, done)
 
 
-def check(results: tuple[Neighbours, Neighbours], a: Vectors = A, b: Vectors = B) -> None:
-    units = unit_rows(a), unit_rows(b)
-    for (cosines, numbers), (queries, base) in zip(results, (units, units[::-1]), strict=True):
-        exactly = scan(queries, base, K)
-        assert np.array_equal(cosines, exactly[0])
-        assert np.array_equal(numbers, exactly[1])
-
-
 def test_in_blocks_it_is_as_at_once(tmp_path: Path) -> None:
-    check(found(sides_of(tmp_path)))
+    sides = sides_of(tmp_path)
+    check_exact(found(sides), sides)
 
 
 @pytest.mark.parametrize("form", ["float16", "int8"])
 def test_of_numbers_of_other_forms(tmp_path: Path, form: str) -> None:
     sides = sides_of(tmp_path, form=form)
-    check(found(sides), sides.file(0)[:], sides.file(1)[:])
+    check_exact(found(sides), sides)
     assert isinstance(sides.file(0), VectorFile)
 
 
@@ -99,7 +85,8 @@ def test_nearest_in_a_file(tmp_path: Path, k: int) -> None:
 )
 def test_small_sides(tmp_path: Path, sizes: tuple[int, int]) -> None:
     a, b = A[: sizes[0]], B[: sizes[1]]
-    check(found(sides_of(tmp_path, a, b)), a, b)
+    sides = sides_of(tmp_path, a, b)
+    check_exact(found(sides), sides)
 
 
 def each_by_itself(prepare: Prepare, tasks: Sequence[TaskId]) -> Iterator[list[BlockNeighbours]]:
@@ -112,7 +99,7 @@ def test_in_another_order_with_less_known(tmp_path: Path, map_tasks: MapTasks) -
     sides = sides_of(tmp_path)
     tasks = cell_tasks(sides.neighbours)[::-1]
     prepare = partial(compare_blocks, sides)
-    check(find_neighbours(sides.neighbours, tasks, prepare, map_tasks, repr))
+    check_exact(find_neighbours(sides.neighbours, tasks, prepare, map_tasks, repr), sides)
 
 
 @pytest.mark.parametrize("tasks", [0, 4, 11])
@@ -154,7 +141,7 @@ def test_it_goes_on_after_a_kill(
         return map_here(prepare, some)
 
     done_tasks: list[TaskId] = []
-    check(found(sides, map_tasks=noticing, done=done_tasks.append))
+    check_exact(found(sides, map_tasks=noticing, done=done_tasks.append), sides)
     assert len(again) == 12 - tasks
     assert done_tasks == cell_tasks(sides.neighbours)
     found(sides, map_tasks=noticing)
@@ -167,7 +154,7 @@ def test_a_damaged_line_does_no_task(tmp_path: Path) -> None:
         found(sides, map_tasks=lambda prepare, some: map_here(prepare, some[:1]), done=next_of_none)
     (line,) = (tmp_path / "done").read_bytes().splitlines(keepends=True)
     (tmp_path / "done").write_bytes(line + line.replace(b"0 0 ", b"1 0 ", 1))
-    check(found(sides))
+    check_exact(found(sides), sides)
 
 
 def next_of_none(_: TaskId) -> object:
@@ -185,4 +172,4 @@ def test_damaged_state(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="are missing; remove the folder"):
         found(sides)
     (tmp_path / "done").write_text("one two\n0 0 0 1 0\n")
-    check(found(sides))  # no line is intact: every task is done again
+    check_exact(found(sides), sides)  # no line is intact: every task is done again
