@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +11,7 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import ModelName, Scaling, as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
+from bitextfilter.io.remote import is_remote
 from bitextfilter.io.rows import BadRow, Row, TextColumn
 
 
@@ -40,7 +39,7 @@ def main(run: Run, settings: _Settings) -> None:
 
     Writes a NumPy array of shape (lines, dimensions): row i is the vector of line i. A vector
     depends on its sentence alone. The file is written whole or not at all. Memory is bounded by
-    --batch-size; the vectors wait in a temporary file beside FILE.npy.
+    --batch-size; where FILE.npy is compressed, vectors wait in a temporary file beside it.
 
     A bad line (empty, not UTF-8, a NUL byte) stops the run. With --on-error reject its row is
     NaN, and the others keep their places.
@@ -50,14 +49,17 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-embed --language en -o english.npy < english.txt
         bitext-embed --language de --column 2 -i pairs.tsv.gz -o german.npy
     """
+    import numpy as np
+
+    from bitextfilter.io.array_file import ArrayWriter
+
     output = run.output()
     run.facts["language"] = settings.language
     path = run.row_settings.output
-    folder = None if path == "-" else Path(path).resolve().parent
-    spool = cast(BinaryIO, run.enter(tempfile.TemporaryFile(dir=folder)))
-    work = partial(_embed, settings=settings)
-    dim, *_ = over_shards(run, work, spool)
-    _write_array(spool, (run.counts["rows"], cast(int, dim)), settings.dtype, output)
+    folder = None if path == "-" or is_remote(path) else Path(path).resolve().parent
+    array = run.enter(ArrayWriter(output, folder))
+    dim, *_ = over_shards(run, partial(_embed, settings=settings), array.rows)
+    array.finish((run.counts["rows"], cast(int, dim)), np.dtype(settings.dtype).newbyteorder("<"))
 
 
 def _embed(run: Run, output: BinaryIO, settings: _Settings) -> int:
@@ -77,14 +79,3 @@ def _embed(run: Run, output: BinaryIO, settings: _Settings) -> int:
             vectors[good] = encoded
         output.write(vectors.data)
     return dim
-
-
-def _write_array(spool: BinaryIO, shape: tuple[int, int], dtype: str, output: BinaryIO) -> None:
-    """Write a .npy file: its header, then the numbers in *spool*."""
-    import numpy as np
-
-    description = np.dtype(dtype).newbyteorder("<").str
-    header = {"descr": description, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(output, header)
-    spool.seek(0)
-    shutil.copyfileobj(spool, output, 1 << 20)

@@ -1,9 +1,17 @@
-"""Named arrays in a file: packed, without pickle, unpacked within bounds."""
+"""Arrays in files, without pickle.
+
+Named arrays are packed, and unpacked within bounds. A single array may be written row by row.
+"""
 
 from __future__ import annotations
 
+import io
+import shutil
+import tempfile
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +20,41 @@ from bitextfilter.errors import ModelError, NotFoundError
 
 _SPARE = 1 << 20
 """Bytes that any file may unpack to."""
+_HEADER = 128
+"""Bytes of the header of an array of two dimensions, with any number of rows."""
+
+
+class ArrayWriter(AbstractContextManager["ArrayWriter"]):
+    """Writes an array of numpy (``.npy``) whose number of rows is known at the end.
+
+    The header, which has that number, stands first. Where *output* can go back, it is written last,
+    into room that was left for it; elsewhere the rows wait in a temporary file.
+    """
+
+    def __init__(self, output: BinaryIO, folder: Path | None = None) -> None:
+        """Begin the array. *folder*: of the temporary file; None for the system's own."""
+        self._output, self._stack = output, ExitStack()
+        self.rows = output
+        """Takes the bytes of the rows, in C order."""
+        if output.seekable():
+            output.write(bytes(_HEADER))
+        else:
+            waiting = tempfile.TemporaryFile(dir=folder)
+            self.rows = cast(BinaryIO, self._stack.enter_context(waiting))
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def finish(self, shape: tuple[int, int], kind: np.dtype[np.generic]) -> None:
+        """Write the header, now that all rows are written."""
+        header = io.BytesIO()
+        facts = {"descr": kind.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(header, facts)
+        assert len(header.getbuffer()) == _HEADER, "numpy leaves room for 21 digits"
+        self.rows.seek(0)
+        self._output.write(header.getbuffer())
+        if self.rows is not self._output:
+            shutil.copyfileobj(self.rows, self._output, 1 << 20)
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:

@@ -272,9 +272,19 @@ def read_lines(path: str | Path) -> Iterator[str]:
 class _Sink(io.BufferedIOBase):
     """A binary stream whose errors name the output."""
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
+    def __init__(self, stream: BinaryIO, name: str, seekable: bool = False) -> None:
         self._stream = stream
         self._name = name
+        self._seekable = seekable
+
+    def seekable(self) -> bool:
+        return self._seekable
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if not self._seekable:
+            raise io.UnsupportedOperation(f"{self._name} is written from its start to its end")
+        with naming_output(self._name):
+            return self._stream.seek(offset, whence)
 
     def writable(self) -> bool:
         return True
@@ -299,7 +309,7 @@ def _file_sink(place: Path | Upload, name: str) -> Iterator[BinaryIO]:
         raw = cast(BinaryIO, place) if isinstance(place, Upload) else open(place, "wb")
     stream = _xopen(raw, "wb", form) if form else raw
     try:
-        yield cast(BinaryIO, _Sink(stream, name))
+        yield cast(BinaryIO, _Sink(stream, name, not form and raw.seekable()))
         with naming_output(name):
             if form:
                 stream.close()
@@ -314,7 +324,8 @@ def open_output(path: str | Path, stdout: BinaryIO | None = None) -> Iterator[Bi
     """Open *path* for writing bytes, whole or not at all; ``-`` is *stdout*, if given.
 
     *path* may be a URL. Compressed by name. Devices and named pipes are written directly; a link is
-    followed. Raises OutputError, naming the file, if it cannot be written.
+    followed. Plain files can be sought. Raises OutputError, naming the file, if it cannot be
+    written.
     """
     with open_outputs([path], stdout) as (stream,):
         yield stream

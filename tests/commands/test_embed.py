@@ -79,6 +79,13 @@ def test_compressed_by_name(folder: Path, model: Model, tmp_path: Path) -> None:
         np.testing.assert_array_equal(np.load(stream), model.encode(SOURCES, "aa"))
 
 
+def test_to_a_url(folder: Path, model: Model, tmp_path: Path) -> None:
+    result = call(folder, "--language", "aa", "-o", f"file://{tmp_path}/out.npy")
+    assert result.exit_code == 0, result.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.encode(SOURCES, "aa"))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.npy"]
+
+
 @pytest.mark.parametrize("bad", [b"", b" \xc2\xa0", b"a1\0", b"\xff"])
 def test_a_bad_line_stops_the_run(folder: Path, tmp_path: Path, bad: bytes) -> None:
     words = ("--language", "aa", "-o", tmp_path / "out.npy", "--batch-size", "2")
