@@ -8,14 +8,14 @@ Letters: n rows of a side, k neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from threading import Lock
 
 import numpy as np
 
 from bitextfilter.arrays import Indices, Scores
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.mining.clusters import ClusterSearch, ClusterTask, Visits, read_visits
+from bitextfilter.mining.clusters import DEVIATIONS, ClusterSearch, ClusterTask, Visits, read_visits
 from bitextfilter.mining.search import (
     BLOCK,
     BlockNeighbours,
@@ -24,7 +24,12 @@ from bitextfilter.mining.search import (
     TaskId,
     sides_turning,
 )
-from bitextfilter.similarity.bidirectional import SearchRequest, search_turned, turned_rows
+from bitextfilter.similarity.bidirectional import (
+    Group,
+    SearchRequest,
+    search_turned,
+    turned_rows,
+)
 from bitextfilter.similarity.compiled_search import Turning
 from bitextfilter.similarity.neighbours import (
     NO_ROW,
@@ -32,6 +37,7 @@ from bitextfilter.similarity.neighbours import (
     merge_neighbours,
     no_neighbours,
 )
+from bitextfilter.similarity.rotation import sample_rows
 from bitextfilter.similarity.vectors import unit_rows
 
 _READ = 2048
@@ -51,7 +57,7 @@ def search_clusters(sides: Sides, search: ClusterSearch) -> SearchTask:
     for damaged files.
     """
     visits = [read_visits(sides, side, search) for side in (0, 1)]
-    turning = sides_turning(sides)
+    turning = sides_turning(sides, _common_group(sides, search, visits), DEVIATIONS)
 
     def work(number: TaskId) -> list[BlockNeighbours]:
         task = search.tasks[number[0]]
@@ -78,6 +84,20 @@ def search_clusters(sides: Sides, search: ClusterSearch) -> SearchTask:
         return [*one.found(), *other.found()]
 
     return work
+
+
+def _common_group(sides: Sides, search: ClusterSearch, visits: Sequence[Visits]) -> Group | None:
+    """Return rows of the cluster of median size, where each counts by its pairs; None for none."""
+    counts = [np.bincount(own.ravel(), minlength=search.clusters) for own in visits]
+    order = np.argsort(pairs := counts[0] * counts[1], kind="stable")
+    total = np.cumsum(pairs[order])
+    if not total[-1]:
+        return None
+    cluster = int(order[np.searchsorted(total, total[-1] / 2)])
+    rows = [_visitors(own, [cluster], sides.threads)[0] for own in visits]
+    some = [own[sample_rows(len(own))] for own in rows]
+    one, other = (unit_rows(sides.file(side)[own]) for side, own in enumerate(some))
+    return Group((one, other), (len(rows[0]), len(rows[1])))
 
 
 class _TaskRows:

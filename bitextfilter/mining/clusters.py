@@ -28,12 +28,12 @@ from bitextfilter.io.workers import map_blocks
 from bitextfilter.mining.search import BLOCK, Blocks, Sides, nearest_in_file
 from bitextfilter.similarity.bidirectional import (
     SearchRequest,
-    TurnedRows,
     search_turned,
     turned_rows,
     turning_for,
 )
 from bitextfilter.similarity.clusters import fit_centroids, fit_many_centroids, rounding
+from bitextfilter.similarity.rotation import even_axes
 from bitextfilter.similarity.vectors import unit_rows
 
 KIND = "clusters"
@@ -54,6 +54,11 @@ _HEADS, _NEAR = 128, 512
 sought. With few more centroids than that, there are no groups."""
 _NEVER = 2.0
 """Above any cosine."""
+DEVIATIONS = 6.0
+"""Of rounding, for each of the two rows of a pair: in a search that may miss rows, this bound
+replaces the proven one. Sums of roundings exceed it once in 10**16 pairs or so."""
+_TURNED = 512
+"""Rows turned at a time."""
 _ROWS = 1 << 14
 """Rows whose visits are counted at a time."""
 
@@ -152,16 +157,16 @@ class _Router:
 
     def __init__(self, sides: Sides) -> None:
         """Learn the centroids."""
+        self._sides, self._threads = sides, sides.threads
         sizes = sides.neighbours.sizes
         most = min(_MOST_CLUSTERS, int(_CLUSTERS * max(sizes) ** 0.5), min(sizes) // _FEWEST_ROWS)
         points = [_spaced(size, _POINTS * max(1, most)) for size in sizes]
         sample = [unit_rows(sides.file(side)[rows]) for side, rows in enumerate(points)]
-        rows = np.concatenate(sample)
-        self.centroids = fit_many_centroids(rows, max(1, most), threads=sides.threads)
-        self._sides = sides
-        self._turning = turning_for(
-            (rows, self.centroids), (sum(sizes), len(self.centroids)), _MOST_VISITS
-        )
+        self._axes = even_axes((sample[0], sample[1]))
+        rows = np.concatenate([self._even(own, side) for side, own in enumerate(sample)])
+        self.centroids = fit_many_centroids(rows, max(1, most), threads=self._threads)
+        samples, compared = (rows, self.centroids), (sum(sizes), len(self.centroids))
+        self._turning = turning_for(samples, compared, _MOST_VISITS, deviations=DEVIATIONS)
         self._turned = turned_rows(self.centroids, self._turning, 1, sides.threads)
         self._heads = self.centroids[:0]
         if len(self.centroids) > 4 * _NEAR:
@@ -169,13 +174,21 @@ class _Router:
             apart = -self._heads @ self.centroids.T
             self._near = np.argpartition(apart, _NEAR, axis=1)[:, :_NEAR]
 
-    def nearest(self, units: Vectors, count: int) -> Visits:
-        """Return the nearest centroids of unit rows ``(n, d)``: ``(n, count)``."""
-        threads = self._sides.threads
-        return self._nearest(turned_rows(units, self._turning, 0, threads), count)
+    def _even(self, units: Vectors, side: int) -> Vectors:
+        """Return unit rows of a side with even axes, ``(n, d)``, as unit rows."""
+        even = np.empty_like(units)
 
-    def _nearest(self, rows: TurnedRows, count: int) -> Visits:
-        threads, none = self._sides.threads, np.full(len(self.centroids), _NEVER, np.float32)
+        def turn(first: int) -> None:
+            some = slice(first, first + _TURNED)
+            even[some] = unit_rows(self._axes.turn(units[some], side))
+
+        map_blocks(turn, range(0, len(units), _TURNED), self._threads)
+        return even
+
+    def nearest(self, units: Vectors, side: int, count: int) -> Visits:
+        """Return the nearest centroids of unit rows of a side ``(n, d)``: ``(n, count)``."""
+        threads, none = self._threads, np.full(len(self.centroids), _NEVER, np.float32)
+        rows = turned_rows(self._even(units, side), self._turning, 0, threads)
         parts = [rows.units[first : first + _ROWS] for first in range(0, len(rows.units), _ROWS)]
         floors = map_blocks(lambda units: self._floors(units, count), parts, threads)
         wanted = SearchRequest(count, (np.concatenate(floors), none), threads)
@@ -199,10 +212,10 @@ class _Router:
     def visits(self, side: int, count: int, advance: Callable[[int], object]) -> Visits:
         """Return the nearest centroids of all rows of a side."""
         rows = self._sides.neighbours.sizes[side]
-        blocks = Blocks(self._sides.file(side), self._sides.threads, 0, self._turning)
+        blocks = Blocks(self._sides.file(side), self._threads)
         found = np.empty((rows, count), np.uint16)
         for block in range(-(-rows // BLOCK)):
-            nearest = self._nearest(blocks.read(block), count)
+            nearest = self.nearest(blocks.read(block).units, side, count)
             found[block * BLOCK : (block + 1) * BLOCK] = nearest
             advance(len(nearest))
         return found
@@ -235,7 +248,8 @@ def _visits_needed(sides: Sides, router: _Router, side: int) -> Indices:
     sample = queries[_spaced(len(queries), _SAMPLE)]
     nearest = nearest_in_file(sample, base, 1, sides.threads)[1][:, 0]
     most = min(_MOST_VISITS, len(router.centroids))
-    one, other = (router.nearest(unit_rows(rows), most) for rows in (sample, base[nearest]))
+    one = router.nearest(unit_rows(sample), side, most)
+    other = router.nearest(unit_rows(base[nearest]), 1 - side, most)
     needed = np.full(len(sample), _MOST_VISITS + 1)
     for place in range(most):
         at, there = np.nonzero(other == one[:, place, None])

@@ -8,6 +8,7 @@ joining twice changes nothing: so a task counts as done once all its neighbours 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from bitextfilter.io.files import naming_output, write_whole
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.bidirectional import (
+    Group,
     SearchRequest,
     TurnedRows,
     bidirectional_part_search,
@@ -307,8 +309,11 @@ def _both_sides(sides: Sides) -> tuple[Blocks, Blocks]:
     return one, other
 
 
-def sides_turning(sides: Sides) -> Turning | None:
+def sides_turning(
+    sides: Sides, group: Group | None = None, deviations: float = math.inf
+) -> Turning | None:
     """Learn how to turn the rows of both files for the compiled search, as ``turning_for``."""
     files = sides.file(0), sides.file(1)
     one, other = (unit_rows(file[sample_rows(len(file))]) for file in files)
-    return turning_for((one, other), (len(files[0]), len(files[1])), sides.neighbours.k)
+    sizes, k = (len(files[0]), len(files[1])), sides.neighbours.k
+    return turning_for((one, other), sizes, k, group, deviations)

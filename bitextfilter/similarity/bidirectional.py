@@ -9,6 +9,7 @@ Letters: n and m rows of the two sides, d dimensions, k neighbours.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,13 @@ from bitextfilter.similarity.neighbours import (
     no_neighbours,
     scan,
 )
-from bitextfilter.similarity.rotation import Aim, learn_rotation, sample_rows
+from bitextfilter.similarity.rotation import (
+    LIKELY_LOST,
+    LOST,
+    Aim,
+    learn_rotation,
+    sample_rows,
+)
 from bitextfilter.similarity.vectors import unit_products_at
 
 _BLOCK_ROWS = 1024
@@ -121,19 +128,38 @@ def _search_by_torch(
     return forward.completed(threads), backward.completed(threads)
 
 
-def turning_for(samples: tuple[Vectors, Vectors], sizes: tuple[int, int], k: int) -> Turning | None:
+class Group(NamedTuple):
+    """One of many groups of rows of two sides, where only rows of one group are compared."""
+
+    samples: tuple[Vectors, Vectors]
+    """Unit rows of either side, some or all."""
+    sizes: tuple[int, int]
+    """Rows of either side."""
+
+
+def turning_for(
+    samples: tuple[Vectors, Vectors],
+    sizes: tuple[int, int],
+    k: int,
+    group: Group | None = None,
+    deviations: float = math.inf,
+) -> Turning | None:
     """Learn how to turn the rows of two sides for the compiled search; None if torch is to do it.
 
     Args:
         samples: unit rows of either side, those at ``sample_rows``.
         sizes: rows of either side.
         k: neighbours wanted.
+        group: one that is like most; None where all rows are compared.
+        deviations: of rounding, as in ``Turning``.
     """
     worth = sizes[0] * sizes[1] > LEARNING + TURNING * sum(sizes)
     if not kernel() or not worth or samples[0].shape[1] > MOST_DIMENSIONS:
         return None
-    rotation = learn_rotation(samples, Aim(sizes, k, LOOKS[kernel()]))
-    return choose_steps(rotation, samples)
+    lost = LOST if deviations == math.inf else LIKELY_LOST
+    alike = group or Group(samples, sizes)
+    rotation = learn_rotation(samples, Aim(alike.sizes, k, LOOKS[kernel()], lost), alike.samples)
+    return choose_steps(rotation, samples)._replace(deviations=deviations)
 
 
 class TurnedRows(NamedTuple):

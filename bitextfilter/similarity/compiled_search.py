@@ -19,6 +19,7 @@ Letters: n and m rows of the two sides, d dimensions, k neighbours.
 from __future__ import annotations
 
 import ctypes
+import math
 from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,6 +114,9 @@ class Turning(NamedTuple):
     rotation: Rotation
     steps: NDArray[np.float32]
     """Size of an integer, ``(2, 2)``: of a side; of head and tail."""
+    deviations: float = math.inf
+    """The most that rounding is taken to change a product by, in standard deviations, where that is
+    less than its proven bound."""
 
     @property
     def head(self) -> int:
@@ -165,6 +169,9 @@ class RoundedRows:
 
         with one_torch_thread():
             map_blocks(turn, range(0, rows, _TURNED), threads)
+        likely = turning.deviations * turning.steps[side] / np.sqrt(12, dtype=np.float32)
+        lost = self.arrays["lengths"][:, :2]
+        np.minimum(lost, likely, out=lost, where=~self._beyond[:, None])
 
     def take(self, rows: Indices) -> RoundedRows:
         """Return some of the rows ``(m,)``."""

@@ -21,9 +21,12 @@ SAMPLE = 8192
 """Rows of a side in the sample."""
 _QUERIES, _OTHERS = 256, 4096
 """Rows of the sample whose products choose the length of the head."""
-_LOST = 0.03
-"""What rounding of a pair loses, about, in that choice."""
+LOST, LIKELY_LOST = 0.03, 0.01
+"""What rounding takes from the product of a pair, about: by a proven bound, and by a likely one."""
 _SHORTEST, _STEP = 32, 16
+_LEAST, _NOTHING = 0.05, 1e-12
+"""Added to the variances of axes, of their mean, so that those of hardly any count little; and
+where all rows are the same."""
 
 
 class Rotation(NamedTuple):
@@ -46,6 +49,8 @@ class Aim(NamedTuple):
     """Neighbours of each."""
     look: float
     """Time of a closer look at a pair, in products of two numbers of heads."""
+    lost: float = LOST
+    """What rounding takes from the product of a pair, about."""
 
 
 def sample_rows(rows: int) -> slice:
@@ -53,18 +58,52 @@ def sample_rows(rows: int) -> slice:
     return slice(0, rows, max(1, rows // SAMPLE))
 
 
-def learn_rotation(samples: tuple[Vectors, Vectors], aim: Aim) -> Rotation:
-    """Learn a rotation from unit rows of either side, ``(any, d)``."""
+def learn_rotation(
+    samples: tuple[Vectors, Vectors], aim: Aim, compared: tuple[Vectors, Vectors] | None = None
+) -> Rotation:
+    """Learn a rotation from unit rows of either side, ``(any, d)``.
+
+    *compared*: rows like those that are compared, which decide the length of the head; None where
+    all rows are compared with all.
+    """
     rows = np.concatenate(samples).astype(np.float64)
     dim = rows.shape[1]
     axes = np.linalg.eigh(rows.T @ rows)[1][:, ::-1]
-    split = _best_split([(sample @ axes).astype(np.float32) for sample in samples], aim)
+    split = _best_split([(own @ axes).astype(np.float32) for own in compared or samples], aim)
     generator = np.random.default_rng(0)
     matrix = np.empty((dim, dim), np.float32)
     for part in (slice(0, split), slice(split, dim)):
         size = part.stop - part.start
         matrix[:, part] = axes[:, part] @ np.linalg.qr(generator.standard_normal((size, size)))[0]
     return Rotation(matrix, split, turning_error(matrix))
+
+
+class EvenAxes(NamedTuple):
+    """What makes the axes of the vectors of two sides more even."""
+
+    means: Vectors
+    """Of either side, ``(2, d)``."""
+    matrix: Vectors
+    """``(d, d)``: even rows are rows, less the mean of their side, times the matrix."""
+
+    def turn(self, rows: Vectors, side: int) -> Vectors:
+        """Return rows of a side ``(n, d)`` with even axes; their lengths change."""
+        even: Vectors = (rows - self.means[side]) @ self.matrix
+        return even
+
+
+def even_axes(samples: tuple[Vectors, Vectors]) -> EvenAxes:
+    """Learn from unit rows of either side, ``(any, d)``, to scale principal axes to even lengths.
+
+    Each is divided by the fourth root of its variance, half the way to whitening (Su et al. 2021,
+    "Whitening Sentence Representations"): so it takes more of them to bring two rows together.
+    """
+    means = np.stack([sample.mean(axis=0) for sample in samples])
+    rows = np.concatenate([own - mean for own, mean in zip(samples, means, strict=True)])
+    rows = rows.astype(np.float64)
+    variances, axes = np.linalg.eigh(rows.T @ rows / len(rows))
+    variances = np.maximum(variances, 0) + _LEAST * variances.mean() + _NOTHING
+    return EvenAxes(means, (axes * variances**-0.25).astype(np.float32))
 
 
 def turning_error(matrix: Vectors) -> float:
@@ -94,7 +133,7 @@ def _best_split(turned: Sequence[Vectors], aim: Aim) -> int:
     costs = np.array([*splits, dim], np.float64)
     for side in (0, 1):
         own, other = _spaced(turned[side], _QUERIES), _spaced(turned[1 - side], _OTHERS)
-        floors = _expected_floors(own @ other.T, aim.sizes[1 - side], aim.k)[:, None] - _LOST
+        floors = _expected_floors(own @ other.T, aim.sizes[1 - side], aim.k)[:, None] - aim.lost
         for place, split in enumerate(splits):
             lengths = [np.linalg.norm(rows[:, split:], axis=1) for rows in (own, other)]
             most = own[:, :split] @ other[:, :split].T + np.outer(*lengths)

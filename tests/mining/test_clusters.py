@@ -111,7 +111,8 @@ def test_nearest_centroids_are_visited(
     plan, router = plan_clusters(sides, 0.8), clusters._Router(sides)
     assert len(router._heads) == heads
     for side in (0, 1):
-        cosines = unit_products(unit_rows(sides.file(side)[:]), router.centroids)
+        even = unit_rows(router._axes.turn(unit_rows(sides.file(side)[:]), side))
+        cosines = unit_products(even, router.centroids)
         nearest = np.argsort(-cosines, axis=1, kind="stable")[:, : plan.visits]
         assert np.array_equal(read_visits(sides, side, plan), nearest)
 
@@ -194,7 +195,8 @@ def test_an_earlier_plan_is_kept(tmp_path: Path) -> None:
 
 
 def test_what_clusters_cannot_do_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sides = sides_of(tmp_path)
+    no_topics = [GENERATOR.standard_normal((2000, 20)).astype(np.float32) for _ in "ab"]
+    sides = written_sides(tmp_path, (no_topics[0], no_topics[1]), K, "float32")
     with pytest.raises(SettingsError, match="times as many pairs as there are, to find 1 of"):
         plan_clusters(sides, 1.0)
     monkeypatch.setattr(clusters, "_MOST_VISITS", 1)
