@@ -1,6 +1,8 @@
 """Clusters that the rows of two vector files share, so that few pairs of them are compared.
 
-Centroids are learnt from rows of both sides. Each row *visits* the clusters of its nearest
+The axes of all rows are made more even first (``similarity.rotation.even_axes``): else the few
+of most variance decide alone which rows meet, and most rows meet in few clusters. Centroids are
+learnt from rows of both sides. Each row *visits* the clusters of its nearest
 centroids. Two rows that visit a cluster in common are compared
 (:mod:`bitextfilter.mining.cluster_search`). The number of clusters that each row visits is chosen
 on a sample of either side, whose nearest rows are found exactly, so that the recall asked for is
@@ -55,8 +57,8 @@ sought. With few more centroids than that, there are no groups."""
 _NEVER = 2.0
 """Above any cosine."""
 DEVIATIONS = 6.0
-"""Of rounding, for each of the two rows of a pair: in a search that may miss rows, this bound
-replaces the proven one. Sums of roundings exceed it once in 10**16 pairs or so."""
+"""Of the likely bound of rounding, for each row of a pair. Where both rows lose alike, that makes
+8.5 deviations of the sum of their errors, which exceed them in one of 10**15 pairs at most."""
 _TURNED = 512
 """Rows turned at a time."""
 _ROWS = 1 << 14

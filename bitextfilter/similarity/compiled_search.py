@@ -13,6 +13,11 @@ few pairs that reach it the tails follow, and for the few that are left the cosi
 The k highest of these so far are a row's *floor*, and set its limit. The result is that of
 exhaustive search, to the last bit.
 
+A search that may miss rows takes a likely bound of rounding, some four times as close. Errors are
+taken for independent and even within half a step, of variance step² / 12: x' · (y - y') has a
+standard deviation of |x'| step / sqrt(12), and exceeds t of them with a probability of at most
+2 exp(-t² / 2), since sums of even numbers have thinner tails than normal ones.
+
 Letters: n and m rows of the two sides, d dimensions, k neighbours.
 """
 
@@ -115,8 +120,7 @@ class Turning(NamedTuple):
     steps: NDArray[np.float32]
     """Size of an integer, ``(2, 2)``: of a side; of head and tail."""
     deviations: float = math.inf
-    """The most that rounding is taken to change a product by, in standard deviations, where that is
-    less than its proven bound."""
+    """Of the likely bound of rounding, for each row of a pair; infinite for the proven bound."""
 
     @property
     def head(self) -> int:
@@ -169,6 +173,7 @@ class RoundedRows:
 
         with one_torch_thread():
             map_blocks(turn, range(0, rows, _TURNED), threads)
+        # Clipped numbers lost more than rounding takes: their bound stays the proven one.
         likely = turning.deviations * turning.steps[side] / np.sqrt(12, dtype=np.float32)
         lost = self.arrays["lengths"][:, :2]
         np.minimum(lost, likely, out=lost, where=~self._beyond[:, None])
