@@ -44,8 +44,8 @@ _CLUSTERS, _MOST_CLUSTERS = 16, 1 << 14
 """Clusters for each square root of the rows of the larger side, and at most."""
 _FEWEST_ROWS = 32
 """Rows of a side for each cluster."""
-_POINTS = 4
-"""Rows of either side for each centroid, to learn from."""
+_LEARNT, _FEWEST_POINTS, _MOST_POINTS = 50, 4, 12
+"""One in so many rows of a side is learnt from, but no fewer and no more for each centroid."""
 _SAMPLE = 2048
 """Rows of a side that recall is measured on."""
 _MOST_VISITS = 64
@@ -162,8 +162,10 @@ class _Router:
         self._sides, self._threads = sides, sides.threads
         sizes = sides.neighbours.sizes
         most = min(_MOST_CLUSTERS, int(_CLUSTERS * max(sizes) ** 0.5), min(sizes) // _FEWEST_ROWS)
-        points = [_spaced(size, _POINTS * max(1, most)) for size in sizes]
-        sample = [unit_rows(sides.file(side)[rows]) for side, rows in enumerate(points)]
+        sample = [
+            unit_rows(sides.file(side)[_learnt(size, max(1, most))])
+            for side, size in enumerate(sizes)
+        ]
         self._axes = even_axes((sample[0], sample[1]))
         rows = np.concatenate([self._even(own, side) for side, own in enumerate(sample)])
         self.centroids = fit_many_centroids(rows, max(1, most), threads=self._threads)
@@ -221,6 +223,12 @@ class _Router:
             found[block * BLOCK : (block + 1) * BLOCK] = nearest
             advance(len(nearest))
         return found
+
+
+def _learnt(size: int, clusters: int) -> Indices:
+    """Return the places of the rows of a side that centroids are learnt from."""
+    points = min(max(size // (_LEARNT * clusters), _FEWEST_POINTS), _MOST_POINTS)
+    return _spaced(size, points * clusters)
 
 
 def _spaced(size: int, count: int) -> Indices:
