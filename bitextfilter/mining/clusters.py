@@ -162,12 +162,7 @@ class _Router:
         self._sides, self._threads = sides, sides.threads
         sizes = sides.neighbours.sizes
         most = min(_MOST_CLUSTERS, int(_CLUSTERS * max(sizes) ** 0.5), min(sizes) // _FEWEST_ROWS)
-        sample = [
-            unit_rows(sides.file(side)[_learnt(size, max(1, most))])
-            for side, size in enumerate(sizes)
-        ]
-        self._axes = even_axes((sample[0], sample[1]))
-        rows = np.concatenate([self._even(own, side) for side, own in enumerate(sample)])
+        rows = self._even_sample(max(1, most))
         self.centroids = fit_many_centroids(rows, max(1, most), threads=self._threads)
         samples, compared = (rows, self.centroids), (sum(sizes), len(self.centroids))
         self._turning = turning_for(samples, compared, _MOST_VISITS, deviations=DEVIATIONS)
@@ -177,6 +172,15 @@ class _Router:
             self._heads = fit_centroids(self.centroids, _HEADS, threads=sides.threads)
             apart = -self._heads @ self.centroids.T
             self._near = np.argpartition(apart, _NEAR, axis=1)[:, :_NEAR]
+
+    def _even_sample(self, clusters: int) -> Vectors:
+        """Learn to make axes even, and return rows of both sides to learn centroids from."""
+        files = self._sides.file(0), self._sides.file(1)
+        one, other = (unit_rows(file[_learnt(len(file), clusters)]) for file in files)
+        self._axes = even_axes((one, other))
+        one = self._even(one, 0)
+        other = self._even(other, 1)
+        return np.concatenate([one, other])
 
     def _even(self, units: Vectors, side: int) -> Vectors:
         """Return unit rows of a side with even axes, ``(n, d)``, as unit rows."""

@@ -99,9 +99,12 @@ def even_axes(samples: tuple[Vectors, Vectors]) -> EvenAxes:
     "Whitening Sentence Representations"): so it takes more of them to bring two rows together.
     """
     means = np.stack([sample.mean(axis=0) for sample in samples])
-    rows = np.concatenate([own - mean for own, mean in zip(samples, means, strict=True)])
-    rows = rows.astype(np.float64)
-    variances, axes = np.linalg.eigh(rows.T @ rows / len(rows))
+    products = np.zeros((means.shape[1], means.shape[1]))
+    for own, mean in zip(samples, means, strict=True):
+        for first in range(0, len(own), SAMPLE):
+            rows = (own[first : first + SAMPLE] - mean).astype(np.float64)
+            products += rows.T @ rows
+    variances, axes = np.linalg.eigh(products / sum(map(len, samples)))
     variances = np.maximum(variances, 0) + _LEAST * variances.mean() + _NOTHING
     return EvenAxes(means, (axes * variances**-0.25).astype(np.float32))
 
