@@ -39,7 +39,7 @@ def main(run: Run, settings: _Settings) -> None:
 
     Writes a NumPy array of shape (lines, dimensions): row i is the vector of line i. A vector
     depends on its sentence alone. The file is written whole or not at all. Memory is bounded by
-    --batch-size; where FILE.npy is compressed, vectors wait in a temporary file beside it.
+    --batch-size. Vectors for stdout, a URL or a compressed file wait in a temporary file.
 
     A bad line (empty, not UTF-8, a NUL byte) stops the run. With --on-error reject its row is
     NaN, and the others keep their places.

@@ -93,9 +93,13 @@ def test_scores_are_those_of_transformers(home: Path, original: Original) -> Non
     np.testing.assert_allclose(found, wanted, atol=2e-5)
     assert found.std() > 0.3
     rounded = load_translator(home / "int8").log_probabilities(SOURCES, TARGETS)
-    assert np.abs(found - rounded).max() > 1e-5
-    # How close they are depends on the processor: 0.72 on one with AVX2 alone.
+    furthest = np.abs(found - rounded).max()
+    assert furthest > 1e-5
+    # Products of 8 bits are CTranslate2's own; on a processor with AVX2 alone they were 1.6 away.
     assert np.corrcoef(found, rounded)[0, 1] > 0.5
+    processor = Path("/proc/cpuinfo")
+    if processor.exists() and "avx512" in processor.read_text():
+        assert furthest < 0.5
 
 
 def test_marks_before_both_sides(home: Path, original: Original, tmp_path: Path) -> None:
