@@ -117,9 +117,9 @@ def test_a_vector_does_not_depend_on_its_company(folder: Path) -> None:
 def test_nor_does_a_long_sentence(folder: Path, length: int) -> None:
     """Up to LONGEST tokens it shares its block with others, beyond it stands alone."""
     encoder, random = load_encoder(folder), np.random.default_rng(length)
-    texts = [" ".join(random.choice(WORDS, length)) for _ in range(6)]
+    texts = [" ".join(random.choice(WORDS, length)) for _ in range(3)]
     vectors = encoder.encode([*texts, "w1"], "aa")
-    for i in (0, 5):
+    for i in (0, 2):
         np.testing.assert_array_equal(vectors[i], encoder.encode([texts[i]], "aa")[0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -18,6 +19,7 @@ DIM = 6
 SIZES = [LinkSize(a, b) for a in (1, 2, 3) for b in (1, 2, 3)]
 
 
+@functools.cache
 def vector(word: str) -> Vectors:
     seeds = 1000 * int(word[1:]), 1000 * int(word[1:]) + ord(word[0])
     shared, own = (np.random.default_rng(seed).standard_normal(DIM) for seed in seeds)
