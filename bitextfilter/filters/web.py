@@ -287,6 +287,11 @@ class HtmlTags(SideFault):
 
 _BUILT_IN = str(Path(__file__).with_name("boilerplate.txt"))
 _MACROS = {
+    # Its first part only saves time: no joint is without one of its signs.
+    "{menu}": (
+        r"(?-i:^(?=[^|·•»/>–-]*+(?:[/>–-](?=\S)[^|·•»/>–-]*+)*+[|·•»/>–-]))"
+        r"(?:(?=.*{joint})|(?s:.*?)\K{joint})"
+    ),
     "{sites}": "(?:facebook|twitter|x|linkedin|pinterest|whatsapp|instagram|youtube|reddit|google)",
     "{joint}": r"(?:(?<!\s)\s*+[|·•»]\s*+|\s[/>–-]\s)",
 }

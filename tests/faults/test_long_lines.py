@@ -26,7 +26,7 @@ from bitextfilter.filters.agreement import _EMAIL
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.registry import RULES, parse_rule
 from bitextfilter.filters.shape import _GLUED, Repetition
-from bitextfilter.filters.web import _URL
+from bitextfilter.filters.web import _MACROS, _URL
 from bitextfilter.text.composition import normal_form
 from bitextfilter.text.language import load_identifier
 from bitextfilter.text.normalise import Normalisation
@@ -60,6 +60,7 @@ def hostile_lines(n: int) -> list[tuple[str, str, str]]:
         ("email-addresses", "a" * n + "@" + "b" * n, "a@" + "a." * n),
         ("placeholders", "%" + "0" * n, "%1" * (10 * n)),
         ("boilerplate", "agb" + " " * n, "x"),
+        ("boilerplate", "agb " + "- " * n, "agb " + "/x" * n),
         ("dates", "1. listopad" + "a" * (5 * n), "2. listopadu"),
         ("units", "1 centimetr" + "a" * (5 * n), "1 metru"),
         ("units", "1-" * (4 * n), "1 km"),
@@ -261,6 +262,28 @@ PARTS += ["www.", "http://"]
 def test_expressions_find_the_same(text: str) -> None:
     for new, old in OLD.items():
         assert [m.span() for m in new.finditer(text)] == [m.span() for m in old.finditer(text)]
+
+
+def expanded(expression: str) -> regex.Pattern[str]:
+    for name, meaning in _MACROS.items():
+        expression = expression.replace(name, meaning)
+    return regex.compile(expression, regex.IGNORECASE)
+
+
+MENU = expanded("{menu}(?:terms|IMPRINT)(?:{joint}|$)")
+PLAIN_MENU = expanded("(?:^(?=.*{joint})|{joint})(?:terms|IMPRINT)(?:{joint}|$)")
+ITEMS = ["terms", "Imprint", " ", "  ", "|", " | ", "/", " / ", "> ", " –", "-", "·", "\n", "x "]
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(ITEMS), max_size=9).map("".join))
+@example("/|terms")
+@example("x  /·imprint\n")
+@example("terms x | terms")
+@example("x-\nterms / imprint")
+def test_items_of_menus_are_those_of_the_plain_expression(text: str) -> None:
+    found, expected = MENU.search(text), PLAIN_MENU.search(text)
+    assert (found and (found.span(), found[0])) == (expected and (expected.span(), expected[0]))
 
 
 PIECES = st.sampled_from([(1, 1, 4), (2, 2, 3), (2, 3, 101), (1, 4, 9), (3, 1, 2)])
