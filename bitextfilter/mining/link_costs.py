@@ -22,14 +22,14 @@ the sentence's own link is left out of its words, so that no link confirms itsel
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from bitextfilter.arrays import Floats, Indices, Integers, Vectors
+from bitextfilter.arrays import Floats, Indices, Integers, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining.monotonic import Link, LinkSize, Span
 from bitextfilter.mining.sentence_groups import COARSE_LARGEST, Document, halved
@@ -239,14 +239,8 @@ class VectorLinkCosts:
     def scores(self, spans: Sequence[Span]) -> list[float]:
         """Return the cosines of linked groups' texts, -1 to 1."""
         found = np.zeros(len(spans), np.float32)
-        for first in range(0, len(spans), _BLOCK_ROWS):
-            part = slice(first, first + _BLOCK_ROWS)
-            a, b, c, d = np.array(spans[part]).T
-            for size in np.unique(np.stack([b - a, d - c]), axis=1).T.tolist():
-                some = (b - a == size[0]) & (d - c == size[1])
-                source = self._source.groups(size[0], b[some])
-                cosines = cosine_pairs(source, self._target.groups(size[1], d[some]))
-                found[part][some] = cosines
+        for places, size, sources, targets in _by_size(spans):
+            found[places] = self._cosines(size, sources, targets)
         scores: list[float] = found.tolist()
         return scores
 
@@ -256,22 +250,30 @@ class VectorLinkCosts:
         It is 1 for unrelated groups and for sentences left out; 0 for no sentences.
         """
         count = len(self._source) + len(self._target)
-        total = 0.0
-        for span in spans:
-            far = 1.0
-            if all(span.size):
-                stops = np.array([span.source_stop]), np.array([span.target_stop])
-                far = float(self._distance(span.size, *stops)[0, 0])
-            total += sum(span.size) * far
+        total = float(count)
+        for _, size, sources, targets in _by_size([span for span in spans if all(span.size)]):
+            far = self._relative(size, self._cosines(size, sources, targets), sources, targets)
+            total += sum(size) * float((far - 1).sum())
         return total / max(count, 1)
 
-    def _distance(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
+    def _cosines(self, size: LinkSize, sources: Indices, targets: Indices) -> Scores:
+        """Return the cosines ``(n,)`` of n links of a size, by the positions where they end."""
+        return cosine_pairs(
+            self._source.groups(size.source, sources), self._target.groups(size.target, targets)
+        )
+
+    def _relative(
+        self, size: LinkSize, cosines: Scores, sources: Indices, targets: Indices
+    ) -> Floats:
         """Return (1 - cosine) of groups, relative to their mean distance from unrelated ones."""
+        usual = self._usual[0][size.source - 1, sources] + self._usual[1][size.target - 1, targets]
+        return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
+
+    def _distance(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
+        """Return the distance of each group of a side from each of the other."""
         source = self._source.groups(size.source, rows)
         cosines = unit_products(source, self._target.groups(size.target, columns))
-        usual = self._usual[0][size.source - 1, rows][:, None]
-        usual = usual + self._usual[1][size.target - 1, columns]
-        return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
+        return self._relative(size, cosines, rows[:, None], columns)
 
     def _lengths(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
         """Return the squared difference of lengths, relative to ten times their sum; at most 10."""
@@ -282,6 +284,15 @@ class VectorLinkCosts:
         target = group_lengths(self._target.ends, columns, size.target)
         apart: Floats = (target - source) ** 2 / (target + source + SMOOTHING)
         return np.minimum(apart / 10, 10)
+
+
+def _by_size(spans: Sequence[Span]) -> Iterator[tuple[Indices, LinkSize, Indices, Indices]]:
+    """Yield some links of one size: their places, the size, and the positions where they end."""
+    for first in range(0, len(spans), _BLOCK_ROWS):
+        a, b, c, d = np.array(spans[first : first + _BLOCK_ROWS]).T
+        for size in np.unique(np.stack([b - a, d - c]), axis=1).T.tolist():
+            some = np.flatnonzero((b - a == size[0]) & (d - c == size[1]))
+            yield first + some, LinkSize(*size), b[some], d[some]
 
 
 def _sample(document: Document, background: Vectors | None) -> Vectors:
