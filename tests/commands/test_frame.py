@@ -596,7 +596,7 @@ def test_elsewhere_there_is_a_line_after_a_minute_without_one(
     assert after(30) == []
     told.note("a word")
     assert after(59) == ["bitext-count: a word"]
-    assert after(1) == ["bitext-count: 20 of 100 updates, ranking 0.25, 0.1 updates/s, 10 min left"]
+    assert after(1) == ["bitext-count: 20 of 100 updates, ranking 0.25, 0.2 updates/s, 6 min left"]
     assert (told.progress().n, told.notes[-2]) == (20, "a word")
 
 

@@ -76,6 +76,8 @@ class Messages:
         self._bar: tqdm[Any] | None = None
         self._unit = ""
         self._begun = self._spoken = time.monotonic()
+        self._idle = 0.0
+        """Seconds that the progress stood at its beginning, as far as lines tell."""
         self._ended = threading.Event()
 
     @property
@@ -104,12 +106,14 @@ class Messages:
         parts = [f"{bar.n}{f' of {bar.total}' if bar.total else ''} {self._unit}"]
         if bar.postfix:
             parts.append(bar.postfix)
+        elapsed = bar.format_dict["elapsed"]
         if done := bar.n - bar.initial:
-            speed = done / max(bar.format_dict["elapsed"], 1e-9)
+            speed = done / max(elapsed - self._idle, 1e-9)
             parts.append(f"{speed:.1f} {self._unit}/s")
             if bar.total:
                 parts.append(f"{max(1, round((bar.total - bar.n) / speed / 60))} min left")
         else:
+            self._idle = elapsed
             parts.append(f"after {minutes:.0f} min")
         return ", ".join(parts)
 
@@ -131,7 +135,7 @@ class Messages:
 
             if self._bar is not None:
                 self._bar.close()
-            self._unit = unit or "rows"
+            self._unit, self._idle = unit or "rows", 0.0
             tqdm.set_lock(threading.RLock())  # its own leaves a semaphore, when a worker is ended
             shown: dict[str, Any] = {"file": sys.stderr}
             if not self._has_bar:  # an unseen bar, which only counts for _line
