@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import regex
 from click.testing import CliRunner
+from growth import assert_linear
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,6 @@ from bitextfilter.text.language import load_identifier
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter
 from bitextfilter.text.words import split_sentences
-from tests.support.growth import assert_linear
 
 N = 40_000
 """Characters of a long line."""

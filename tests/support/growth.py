@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-SECONDS = 1.0
-"""What takes no longer is not looked at closer. The square of the sizes here takes longer."""
+SECONDS, MOST_SECONDS = 1.0, 15.0
+"""What takes no longer than the first is not looked at closer: the square of the sizes here takes
+longer. Nothing takes longer than the second, even on a slow processor."""
 
 PART, MOST = 4, 8
 """Work of a PART of the size is timed, too: it takes a PART-th of the time, or, if the time grows
@@ -23,6 +24,7 @@ def seconds(work: Callable[[], object]) -> float:
 def assert_linear(work: Callable[[int], object], size: int) -> None:
     """Fail if work of a size takes long, and much longer than its share of a smaller size."""
     took = seconds(lambda: work(size))
+    assert took < MOST_SECONDS
     if took > SECONDS:
         part = seconds(lambda: work(size // PART))
         assert took < MOST * part, f"{took:.2f} s for {size}, {part:.2f} s for {size // PART}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+from growth import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.text.composition import normal_form
-from tests.support.growth import assert_linear
 
 MARKS = ["\u0301", "\u0323", "\u0308", "\u0344", "\u0345", "\u0334", "\u093e", "\u20e0", "\u3099"]
 PARTS = st.lists(

@@ -4,13 +4,13 @@ import io
 from collections.abc import Sequence
 
 import pytest
+from growth import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.formats.base import PairRecord
 from bitextfilter.corpus.formats.srt import Cue, SrtReader, groups, linked, read_cues
 from bitextfilter.errors import InputError
-from tests.support.growth import assert_linear
 
 Times = tuple[int, int]
 
