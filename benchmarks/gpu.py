@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,7 +37,7 @@ from bitextfilter.io.vector_file import VectorFile, VectorWriter
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.mining.device import compare_pieces, in_pieces, piece_tasks
 from bitextfilter.mining.search import NeighbourFiles, Sides, cell_tasks, find_neighbours
-from bitextfilter.similarity.neighbours import Neighbours, scan
+from bitextfilter.similarity.neighbours import Neighbours, merge_neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows
 
 K = 4
@@ -54,11 +53,13 @@ SCORED = 15
 
 
 def spliced(lines: Sequence[str], seed: int) -> Iterator[str]:
-    """Yield sentences of two halves, without end."""
-    generator = random.Random(seed)
+    """Yield sentences of the halves of two, without end."""
+    generator, words = np.random.default_rng(seed), [line.split() for line in lines]
+    firsts = [" ".join(each[: len(each) // 2 + 1]) for each in words]
+    seconds = [" ".join(each[len(each) // 2 :]) for each in words]
     while True:
-        first, second = (generator.choice(lines).split() for _ in "ab")
-        yield " ".join([*first[: len(first) // 2 + 1], *second[len(second) // 2 :]])
+        for one, other in generator.integers(len(lines), size=(CHUNK, 2)).tolist():
+            yield f"{firsts[one]} {seconds[other]}"
 
 
 def encode(options: argparse.Namespace, texts: Sequence[list[str]], folder: Path) -> Sides:
@@ -94,17 +95,18 @@ def search(options: argparse.Namespace, sides: Sides) -> tuple[Neighbours, Neigh
 def check(options: argparse.Namespace, sides: Sides, found: tuple[Neighbours, Neighbours]) -> None:
     """Compare the neighbours of some rows with exhaustive search."""
     rows = np.unique(np.linspace(0, options.rows - 1, CHECKED).astype(np.int64))
-    step = -(-len(rows) // options.threads)
+    starts = range(0, options.rows, TILE)
     for side, (cosines, numbers) in enumerate(found):
-        base = unit_rows(sides.file(1 - side)[:])
-        queries = unit_rows(sides.file(side)[rows])
-        firsts = range(0, len(rows), step)
+        queries, base = unit_rows(sides.file(side)[rows]), sides.file(1 - side)
 
-        def block(first: int, queries: Vectors = queries, base: Vectors = base) -> Neighbours:
-            return scan(queries[first : first + step], base, K)
+        def block(start: int, queries: Vectors = queries, base: VectorFile = base) -> Neighbours:
+            best, places = scan(queries, unit_rows(base[start : start + TILE]), K)
+            return best, places + start
 
-        parts = map_blocks(block, firsts, options.threads)
-        expected = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        expected = reduce(
+            lambda one, other: merge_neighbours(one, other, K),
+            map_blocks(block, starts, options.threads),
+        )
         same = np.array_equal(cosines[rows], expected[0])
         same = same and np.array_equal(numbers[rows], expected[1])
         name = ("sources", "targets")[side]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from gpu import DEVICE
 
 from bitextfilter.arrays import Vectors
+from bitextfilter.encoders import registry
 from bitextfilter.encoders.base import LONG, LONGEST, Encoder, Padded
 from bitextfilter.encoders.expressions import PARTS
-from bitextfilter.encoders.registry import ENCODERS, load_encoder, views
+from bitextfilter.encoders.registry import ENCODERS, views
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
 from bitextfilter.models import recurrent
 from bitextfilter.text.normalise import Normalisation
@@ -20,6 +23,8 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
+
+load_encoder = partial(registry.load_encoder, device=DEVICE)
 
 SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "averaging": ("averaging", {"embedding": 48}),
@@ -212,7 +217,7 @@ def test_a_language_that_the_model_lacks_is_refused(folder: Path) -> None:
 
 def test_a_device_that_is_not_here_is_refused(folder: Path) -> None:
     with pytest.raises(DeviceError, match="cuda:7"):
-        load_encoder(folder, device="cuda:7")
+        registry.load_encoder(folder, device="cuda:7")
 
 
 @pytest.mark.parametrize(

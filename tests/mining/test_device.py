@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from gpu import DEVICE
 from searches import check_exact, map_here, written_sides
 
 from bitextfilter.errors import DeviceError
@@ -65,7 +66,7 @@ Run = Callable[[Callable[[], Any], Sequence[TaskId]], Iterator[Any]]
 def on_device(
     sides: Sides, run: Run = map_here, done: Callable[[TaskId], object] = repr
 ) -> tuple[Neighbours, Neighbours]:
-    prepare = partial(compare_pieces, sides, "cpu")
+    prepare = partial(compare_pieces, sides, DEVICE)
     tasks = piece_tasks(cell_tasks(sides.neighbours))
     return find_neighbours(sides.neighbours, tasks, prepare, in_pieces(run), done)
 
@@ -152,8 +153,10 @@ def test_begun_on_processors(tmp_path: Path) -> None:
 
 def test_a_device_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "free_memory", lambda _: 20 << 20)
-    with pytest.raises(DeviceError, match=r"--device cpu: 20 MiB .* too few; use --device cpu"):
-        compare_pieces(sides_of(tmp_path), "cpu")
+    with pytest.raises(
+        DeviceError, match=rf"--device {DEVICE}: 20 MiB .* too few; use --device cpu"
+    ):
+        compare_pieces(sides_of(tmp_path), DEVICE)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +173,7 @@ def test_a_device_that_fails(
         raise error
 
     monkeypatch.setattr(device_search, "search_rows", failing)
-    with pytest.raises(DeviceError, match=f"--device cpu: .*{said}"):
+    with pytest.raises(DeviceError, match=f"--device {DEVICE}: .*{said}"):
         on_device(sides_of(tmp_path))
 
 
@@ -240,7 +243,7 @@ def test_wrong_results_are_noticed(
     """Also where the device holds two blocks only."""
     monkeypatch.setattr(device_search, "room_for", lambda *_: Room((512, 256), rows))
     damage(monkeypatch)
-    with pytest.raises(DeviceError, match="--device cpu: its products of vectors are wrong"):
+    with pytest.raises(DeviceError, match=f"--device {DEVICE}: its products of vectors are wrong"):
         on_device(sides_of(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""The search of a GPU, here on a processor, against scanning: ties, tiles, floors, bounds."""
+"""The search of a GPU, or of a processor in its place, against scanning: ties, tiles, bounds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from gpu import DEVICE
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import DeviceError
@@ -23,7 +24,7 @@ A = unit_rows(B[200:1500] + 0.15 * GENERATOR.standard_normal((1300, DIM)))
 
 
 def on_device(units: Vectors) -> DeviceRows:
-    rows = DeviceRows(len(units), units.shape[1], torch.device("cpu"))
+    rows = DeviceRows(len(units), units.shape[1], torch.device(DEVICE))
     for first in range(0, len(units), 500):
         rows.put(first, units[first : first + 500])
     return rows
@@ -141,10 +142,15 @@ def test_rows_are_kept_to_the_last_bit() -> None:
     rows[1, 2], rows[2, :3] = -1, [0.999, 0.0446, 1e-4]
     units = unit_rows(rows)
     kept = on_device(units)
-    assert np.array_equal(kept.exact(torch.arange(4)).numpy(), units)
+    assert np.array_equal(kept.exact(torch.arange(4, device=DEVICE)).cpu().numpy(), units)
     assert kept.zero.tolist() == [False, False, False, True]
-    lost = kept.rounded.double().numpy() - units
+    lost = kept.rounded.double().cpu().numpy() - units
     assert np.sqrt((lost**2).sum(axis=1)).max() <= kept.error() <= 2.0**-11
+
+
+def noise(like: torch.Tensor) -> torch.Tensor:
+    """Return numbers from -1 to 1, as many and where others are."""
+    return torch.from_numpy(GENERATOR.uniform(-1, 1, like.shape)).to(like.device)
 
 
 def test_the_error_of_products_covers_coarse_sums(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,8 +158,7 @@ def test_the_error_of_products_covers_coarse_sums(monkeypatch: pytest.MonkeyPatc
 
     def coarse(left: torch.Tensor, right: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         exactly = left.double() @ right.double()
-        lost = left.shape[1] * 2.0**-22 * torch.from_numpy(GENERATOR.uniform(-1, 1, out.shape))
-        return out.copy_(exactly + lost)
+        return out.copy_(exactly + left.shape[1] * 2.0**-22 * noise(out))
 
     monkeypatch.setattr(torch, "mm", coarse)
     check(A, B, 4, (256, 512))
@@ -164,7 +169,7 @@ def off_by(most: float) -> Callable[..., torch.Tensor]:
 
     def products(left: torch.Tensor, right: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         exactly = left.double() @ right.double()
-        return out.copy_(exactly + most * torch.from_numpy(GENERATOR.uniform(-1, 1, out.shape)))
+        return out.copy_(exactly + most * noise(out))
 
     return products
 
