@@ -2,8 +2,8 @@
 
     python benchmarks/gpu.py --texts EN.txt.xz DE.txt.xz --rows 1000000 --folder /dev/shm
 
-Lines of two files, and beyond them sentences put together from halves of two, are encoded by the
-model into two files of float16 vectors in the folder (1 KB a row and side for 512 dimensions).
+Lines of two files are encoded by the model into two files of float16 vectors in the folder (1 KB a
+row and side for 512 dimensions); beyond them, a vector is the sum of those of two halves of lines.
 
 - *search*: the 4 nearest of each row, both ways, as `bitext-align --device cuda` finds them;
 - *check*: those of 256 rows of either side are, to the last bit, those of exhaustive search;
@@ -19,15 +19,15 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from bitextfilter import load
 from bitextfilter.arrays import Vectors
@@ -40,6 +40,7 @@ from bitextfilter.mining.search import NeighbourFiles, Sides, cell_tasks, find_n
 from bitextfilter.similarity.neighbours import Neighbours, merge_neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows
 
+PARTS = ("search", "naive", "faiss", "score")
 K = 4
 CHECKED = 256
 QUERIES = 1 << 14
@@ -52,26 +53,37 @@ SCORED = 15
 """Seconds for which pairs are scored, at least."""
 
 
-def spliced(lines: Sequence[str], seed: int) -> Iterator[str]:
-    """Yield sentences of the halves of two, without end."""
-    generator, words = np.random.default_rng(seed), [line.split() for line in lines]
+def halves(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the first and the second half of each line."""
+    words = [line.split() for line in lines]
     firsts = [" ".join(each[: len(each) // 2 + 1]) for each in words]
-    seconds = [" ".join(each[len(each) // 2 :]) for each in words]
-    while True:
-        for one, other in generator.integers(len(lines), size=(CHUNK, 2)).tolist():
-            yield f"{firsts[one]} {seconds[other]}"
+    return firsts, [" ".join(each[len(each) // 2 + 1 :]) for each in words]
 
 
 def encode(options: argparse.Namespace, texts: Sequence[list[str]], folder: Path) -> Sides:
-    """Write the vectors of both sides."""
+    """Write the vectors of both sides: those of lines, then the sums of two halves'."""
     model, started = load(options.model, "cpu", options.threads), time.perf_counter()
     files = folder / "source.vectors", folder / "target.vectors"
     for side, (lines, file) in enumerate(zip(texts, files, strict=True)):
-        sentences = islice(chain(lines, spliced(lines, side)), options.rows)
+        language, seed = model.languages[side], np.random.default_rng(side)
+        whole = model.encode(lines[: options.rows], language)
+        firsts, seconds = (model.encode(half, language) for half in halves(lines))
+        sizes = [min(CHUNK, options.rows - start) for start in range(0, options.rows, CHUNK)]
+        chosen = [seed.integers(len(lines), size=(2, size)) for size in sizes]
+
+        def summed(
+            one: NDArray[np.int64], firsts: Vectors = firsts, seconds: Vectors = seconds
+        ) -> Vectors:
+            both: Vectors = firsts[one[0]] + seconds[one[1]]
+            return both
+
         with VectorWriter(file, model.encoder.dim) as writer:
-            while some := list(islice(sentences, CHUNK)):
-                writer.append(model.encode(some, model.languages[side]))
-    print(f"encoded in {time.perf_counter() - started:.1f} s on the processor", flush=True)
+            sums = map_blocks(summed, chosen, options.threads)
+            for start, some in enumerate(sums):
+                here = whole[start * CHUNK : (start + 1) * CHUNK]
+                some[: len(here)] = here
+                writer.append(some)
+    print(f"vectors in {time.perf_counter() - started:.1f} s on the processor", flush=True)
     neighbours = NeighbourFiles(folder, (options.rows, options.rows), K)
     return Sides(files, model.encoder.dim, ("float16", "float16"), neighbours, options.threads)
 
@@ -189,6 +201,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000, help="of either side")
     parser.add_argument("--folder", help="where vectors are written")
     parser.add_argument("--model", default="en-de")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="all by default")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     options = parser.parse_args()
@@ -198,12 +211,14 @@ def main() -> None:
     texts = [[line for line in read_lines(path) if line.strip()] for path in options.texts]
     with TemporaryDirectory(dir=options.folder) as folder:
         sides = encode(options, texts, Path(folder))
-        check(options, sides, search(options, sides))
-        naive(options, sides)
-        if gpu:
+        if "search" in options.parts:
+            check(options, sides, search(options, sides))
+        if "naive" in options.parts:
+            naive(options, sides)
+        if gpu and "faiss" in options.parts:
             torch.cuda.empty_cache()
             with_faiss(options, sides)
-    for device in dict.fromkeys((options.device, "cpu")):
+    for device in dict.fromkeys((options.device, "cpu")) if "score" in options.parts else ():
         score(options, texts, device)
 
 

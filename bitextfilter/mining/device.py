@@ -28,7 +28,7 @@ from bitextfilter.similarity.vectors import unit_products_at, unit_rows
 Piece = tuple[TaskId, ...]
 """Tasks that are done together."""
 
-_PIECE = (16, 32)
+_PIECE = (32, 64)
 """Most blocks of either side in a piece: what is lost by a kill, and what is searched without
 reading the other side again."""
 _CHECKED = 32

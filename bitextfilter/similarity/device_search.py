@@ -35,15 +35,15 @@ from bitextfilter.similarity.vectors import UNIT_BITS
 
 GROUP = 32
 """Rows whose highest product is compared at once."""
-TILE = (1 << 15, 1 << 17)
+TILE = (1 << 16, 1 << 17)
 """Most rows of either part that are multiplied at once: large tiles hide the time between them."""
 _MULTIPLIED = 1 << 13
 """Rows that one call multiplies: its products can be counted by 32 bits."""
 _SMALLEST_TILE = (1 << 10, 1 << 13)
 _SAMPLE = 1 << 15
 """Rows of the other part in the sample for first floors."""
-_GROUPS, _PAIRS = 1 << 16, 1 << 15
-"""Groups looked at singly, and pairs computed exactly, at a time."""
+_GROUPS, _PAIRS = 1 << 18, 1 << 17
+"""Most groups looked at singly, and pairs computed exactly, at a time."""
 _COPIED = 1 << 15
 """Rows copied to the device at a time."""
 _FOUND = 1 << 8
@@ -109,11 +109,21 @@ def room_for(free: int, dim: int, k: int) -> Room:
     least is for rows.
     """
     rows, columns = TILE
-    while 2 * rows * columns > free // 8 and (rows, columns) > _SMALLEST_TILE:
-        rows, columns = max(rows // 2, _SMALLEST_TILE[0]), max(columns // 2, _SMALLEST_TILE[1])
-    work = 2 * (2 * rows * columns) + 4 * _PAIRS * dim * 8 + _GROUPS * GROUP * _FOUND
+    while 2 * rows * columns > free // 8 and (rows, columns) != _SMALLEST_TILE:
+        if 4 * rows > columns or columns == _SMALLEST_TILE[1]:
+            rows //= 2
+        else:
+            columns //= 2
+    groups, pairs = _at_a_time((rows, columns))
+    work = 2 * (2 * rows * columns) + 4 * pairs * dim * 8 + groups * GROUP * _FOUND
     # A row with its rounding, and its neighbours, floor and limit.
     return Room((rows, columns), max(0, free - work) * 9 // 10 // (4 * dim + 12 * k + 64))
+
+
+def _at_a_time(tile: tuple[int, int]) -> tuple[int, int]:
+    """Return how many groups are looked at singly, and pairs computed exactly, at a time."""
+    groups = max(1 << 12, tile[0] * tile[1] >> 15)
+    return min(_GROUPS, groups), min(_PAIRS, groups // 2)
 
 
 @torch.inference_mode()
@@ -156,6 +166,7 @@ class _Search:
         self._parts, dim = parts, parts[0].rounded.shape[1]
         self._rows = -(-min(tile[0], max(map(len, parts))) // GROUP) * GROUP
         self._columns = min(tile[1], max(map(len, parts)))
+        self._groups, self._pairs = _at_a_time(tile)
         self._room = parts[0].rounded.new_empty(self._rows * self._columns)
         self._error = error = _product_error(parts[0].error(), parts[1].error(), dim)
         self._off = parts[0].rounded.new_zeros((), dtype=torch.float64)
@@ -210,7 +221,7 @@ class _Search:
                 below = self.nearest[0].limits[padded]
                 below[len(numbers) :] = _NEVER
                 beside = self.nearest[1].limits[start : start + self._columns]
-                for rows, columns in _reaching(products, below, beside):
+                for rows, columns in _reaching(products, below, beside, self._groups):
                     real = rows < len(numbers)
                     rows, columns = rows[real], columns[real]
                     self._take(padded[rows], start + columns, products[rows, columns])
@@ -224,8 +235,8 @@ class _Search:
         """
         one, other = self._parts
         cosines = torch.empty(len(i), device=i.device)
-        for first in range(0, len(i), _PAIRS):
-            some = slice(first, first + _PAIRS)
+        for first in range(0, len(i), self._pairs):
+            some = slice(first, first + self._pairs)
             exactly = one.exact(i[some]).mul_(other.exact(j[some])).sum(dim=1)
             rounded = products[some].view(torch.float16).double()
             off = (rounded - exactly).abs_() - rounded.abs() * 2.0**-11
@@ -248,7 +259,9 @@ def _product_error(one: float, other: float, dim: int) -> float:
     return 1.001 * (one + other + one * other + dim * 2.0**-22) + _TINY + 2.0**-20
 
 
-def _reaching(products: Tensor, below: Tensor, beside: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+def _reaching(
+    products: Tensor, below: Tensor, beside: Tensor, some: int
+) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield rows and columns of products that reach a limit, some at a time, ``(c,)`` each.
 
     Args:
@@ -256,13 +269,14 @@ def _reaching(products: Tensor, below: Tensor, beside: Tensor) -> Iterator[tuple
             above all negative ones; integers are compared faster.
         below: limits of the rows, ``(r,)``, whose number is a multiple of GROUP.
         beside: limits of the columns, ``(c,)``.
+        some: how many groups are looked at at a time.
     """
     grouped, below = products.view(-1, GROUP, products.shape[1]), below.view(-1, GROUP)
     best = highest(grouped)
     reaching = (best >= below.amin(dim=1)[:, None]).logical_or_(best >= beside)
     groups, columns = reaching.nonzero(as_tuple=True)
-    for first in range(0, len(groups), _GROUPS):
-        group, column = groups[first : first + _GROUPS], columns[first : first + _GROUPS]
+    for first in range(0, len(groups), some):
+        group, column = groups[first : first + some], columns[first : first + some]
         members = grouped[group, :, column]
         near = members >= torch.minimum(below[group], beside[column, None])
         which, member = near.nonzero(as_tuple=True)

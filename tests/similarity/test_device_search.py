@@ -252,7 +252,13 @@ def test_sums_in_float32_whatever_was_allowed(
 
 
 @pytest.mark.parametrize(
-    ("gibibytes", "tile", "rows"), [(79, TILE, 25e6), (22, (1 << 14, 1 << 16), 7e6), (2, None, 3e5)]
+    ("gibibytes", "tile", "rows"),
+    [
+        (139, TILE, 40e6),
+        (79, (1 << 15, 1 << 17), 25e6),
+        (22, (1 << 14, 1 << 16), 7e6),
+        (2, None, 3e5),
+    ],
 )
 def test_sizes_by_memory(gibibytes: int, tile: tuple[int, int] | None, rows: float) -> None:
     free = gibibytes << 30
@@ -264,4 +270,6 @@ def test_sizes_by_memory(gibibytes: int, tile: tuple[int, int] | None, rows: flo
 
 
 def test_no_memory_no_rows() -> None:
-    assert room_for(1 << 20, 512, 4).rows == 0
+    room = room_for(1 << 20, 512, 4)
+    assert room.rows == 0
+    assert room.tile == (1 << 10, 1 << 13)
