@@ -7,6 +7,7 @@ row and side for 512 dimensions); beyond them, a vector is the sum of those of t
 
 - *search*: the 4 nearest of each row, both ways, as `bitext-align --device cuda` finds them;
 - *check*: those of 256 rows of either side are, to the last bit, those of exhaustive search;
+- *stages*: the search of a million rows at most, on the device alone, and the parts of a tile;
 - *naive*: tiles of products in float16 with `torch.topk`, inexact, for some rows one way;
 - *faiss*: a flat index in float16 on the GPU, likewise, where faiss for GPUs is installed;
 - *score*: pairs a second, on the GPU and on the processor.
@@ -37,10 +38,18 @@ from bitextfilter.io.vector_file import VectorFile, VectorWriter
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.mining.device import compare_pieces, in_pieces, piece_tasks
 from bitextfilter.mining.search import NeighbourFiles, Sides, cell_tasks, find_neighbours
+from bitextfilter.models.device import free_memory
+from bitextfilter.similarity.device_search import (
+    GROUP,
+    DeviceRows,
+    highest,
+    room_for,
+    search_rows,
+)
 from bitextfilter.similarity.neighbours import Neighbours, merge_neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows
 
-PARTS = ("search", "naive", "faiss", "score")
+PARTS = ("search", "stages", "naive", "faiss", "score")
 K = 4
 CHECKED = 256
 QUERIES = 1 << 14
@@ -49,6 +58,12 @@ TILE = 1 << 17
 """Rows that they compare at a time."""
 CHUNK = 1 << 15
 """Rows encoded, and pairs scored, at a time."""
+STAGED = 1 << 20
+"""Rows of either side whose search is timed on the device alone."""
+MULTIPLIED = 1 << 13
+"""Rows that one call multiplies, as in the search."""
+LIMIT = 15_000
+"""Bits of a product in float16, 0.82: few reach it."""
 SCORED = 15
 """Seconds for which pairs are scored, at least."""
 
@@ -125,18 +140,58 @@ def check(options: argparse.Namespace, sides: Sides, found: tuple[Neighbours, Ne
         print(f"{len(rows)} {name}: {'the same' if same else 'NOT THE SAME'} as exhaustive search")
 
 
-def timed(options: argparse.Namespace, what: str, work: Callable[[], object], pairs: int) -> None:
-    """Time the second call of a function that compares so many pairs."""
-    seconds = []
+def timed(device: str, work: Callable[[], object]) -> float:
+    """Return the seconds of the second call of a function."""
+    seconds = 0.0
     for _ in range(2):
         started = time.perf_counter()
         work()
-        if options.device.startswith("cuda"):
-            torch.cuda.synchronize(options.device)
-        seconds.append(time.perf_counter() - started)
-    rate = pairs / seconds[-1]
+        if device.startswith("cuda"):
+            torch.cuda.synchronize(device)
+        seconds = time.perf_counter() - started
+    return seconds
+
+
+def one_way(options: argparse.Namespace, what: str, work: Callable[[], object], rows: int) -> None:
+    """Time a function that compares some rows with all of the other side."""
+    rate = rows * options.rows / timed(options.device, work)
     both = 2 * options.rows**2 / rate
     print(f"{what}, one way: {rate:.3g} pairs/s; all rows both ways: {both:.1f} s", flush=True)
+
+
+def stages(options: argparse.Namespace, sides: Sides) -> None:
+    """Time the search of rows that are on the device, and what is done with all products."""
+    device, parts = torch.device(options.device), []
+    tile = room_for(free_memory(device), sides.dim, K).tile
+    for side in (0, 1):
+        rows = DeviceRows(min(STAGED, options.rows), sides.dim, device)
+        for start in range(0, len(rows), TILE):
+            rows.put(start, unit_rows(sides.file(side)[start : min(start + TILE, len(rows))]))
+        parts.append(rows)
+    seconds = timed(options.device, lambda: search_rows((parts[0], parts[1]), K, tile=tile))
+    print(f"search of {len(parts[0])} rows on the device alone: {seconds:.2f} s", flush=True)
+    left, right = (rows.rounded[:most] for rows, most in zip(parts, tile, strict=True))
+    left = left[: len(left) // GROUP * GROUP]
+    products = left.new_empty(len(left), len(right))
+
+    def multiply() -> None:
+        for first in range(0, len(left), MULTIPLIED):
+            some = slice(first, first + MULTIPLIED)
+            torch.mm(left[some], right.T, out=products[some])
+
+    multiply()
+    grouped = products.view(torch.int16).view(-1, GROUP, len(right))
+    best = highest(grouped)
+    limits = [best.new_full((size,), LIMIT) for size in best.shape]
+    reaching = best >= LIMIT
+    for name, work in {
+        "products": multiply,
+        "highest of a group": lambda: highest(grouped),
+        "comparison": lambda: (best >= limits[0][:, None]).logical_or_(best >= limits[1]),
+        "places": lambda: reaching.nonzero(as_tuple=True),
+    }.items():
+        seconds = timed(options.device, work)
+        print(f"a tile of {len(left)} x {len(right)}, {name}: {1000 * seconds:.2f} ms", flush=True)
 
 
 def naive(options: argparse.Namespace, sides: Sides) -> None:
@@ -158,7 +213,7 @@ def naive(options: argparse.Namespace, sides: Sides) -> None:
             order = torch.cat([each.values for each in best], dim=1).topk(K, dim=1).indices
             torch.cat(numbers, dim=1).gather(1, order)
 
-    timed(options, "naive: products in float16 and torch.topk", work, count * options.rows)
+    one_way(options, "naive: products in float16 and torch.topk", work, count)
 
 
 def with_faiss(options: argparse.Namespace, sides: Sides) -> None:
@@ -176,8 +231,7 @@ def with_faiss(options: argparse.Namespace, sides: Sides) -> None:
     for start in range(0, options.rows, TILE):
         index.add(unit_rows(sides.file(1)[start : start + TILE]))
     queries = unit_rows(sides.file(0)[: min(QUERIES, options.rows)])
-    pairs = len(queries) * options.rows
-    timed(options, "faiss: flat index in float16", lambda: index.search(queries, K), pairs)
+    one_way(options, "faiss: flat index in float16", lambda: index.search(queries, K), len(queries))
 
 
 def score(options: argparse.Namespace, texts: Sequence[list[str]], device: str) -> None:
@@ -213,13 +267,16 @@ def main() -> None:
         sides = encode(options, texts, Path(folder))
         if "search" in options.parts:
             check(options, sides, search(options, sides))
+        if "stages" in options.parts:
+            stages(options, sides)
         if "naive" in options.parts:
             naive(options, sides)
         if gpu and "faiss" in options.parts:
             torch.cuda.empty_cache()
             with_faiss(options, sides)
-    for device in dict.fromkeys((options.device, "cpu")) if "score" in options.parts else ():
-        score(options, texts, device)
+    if "score" in options.parts:
+        for device in dict.fromkeys((options.device, "cpu")):
+            score(options, texts, device)
 
 
 if __name__ == "__main__":
