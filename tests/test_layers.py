@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "bitextfilter"
 
 LAYERS = (
     {"errors", "arrays"},
-    {"io"},
+    {"io", "languages"},
     {"settings"},
     {"text", "models"},
     {"encoders", "translation", "similarity"},
@@ -72,6 +72,7 @@ OWNERS = {
     },
     "tqdm": {"commands/"},
     "xopen": {"io/files.py"},
+    "babel": {"languages.py"},
     "backports": {"io/unpack.py"},
     "compression": {"io/unpack.py"},
 }

@@ -1,0 +1,237 @@
+"""Languages: the usual codes of each, understood once for every command.
+
+A *tag* is the standard form (BCP 47) of any spelling of a language: ``zh_Hans``, ``zho_Hans`` and
+``cmn-hans`` are ``zh-Hans``, ``iw`` is ``he``, ``pt_br`` is ``pt-BR``. A *code* is a tag without
+its script and region: ``zh``, ``he``, ``pt``. The data are those of the Unicode CLDR, which Babel
+carries.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from difflib import get_close_matches
+from itertools import chain
+from typing import Any, NamedTuple
+
+from bitextfilter.errors import SettingsError
+
+_OURS = {"nb": "no", "fil": "tl"}
+"""Where the field's name of a language is not that of the CLDR."""
+_OLD_TAGS = {
+    "no-bok": "no",
+    "no-nyn": "nn",
+    "zh-guoyu": "zh",
+    "zh-hakka": "hak",
+    "zh-min-nan": "nan",
+    "zh-xiang": "hsn",
+}
+"""Tags from before BCP 47."""
+_MACRO = frozenset({"ar", "ms", "zh"})
+"""Languages whose tag may stand before that of a language within them: ``zh-yue``."""
+_NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})
+"""Codes that leave the language open, and with it the script."""
+_PRIVATE = re.compile("q[a-t][a-z]")
+"""Codes that ISO 639-2 leaves to private use."""
+_LOCALE_SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"}
+"""Scripts in the locales of POSIX, as ``sr@latin``."""
+_SEVERAL = {
+    "Aran": ("Arab",),
+    "Hanb": ("Hani", "Bopo"),
+    "Hans": ("Hani", "Bopo"),
+    "Hant": ("Hani", "Bopo"),
+    "Hrkt": ("Hira", "Kana"),
+    "Jpan": ("Hani", "Hira", "Kana"),
+    "Kore": ("Hang", "Hani"),
+    "Latf": ("Latn",),
+}
+"""Codes of ISO 15924 that are no scripts of Unicode → the scripts that each is written in."""
+_FURTHER = {"crh": "Latn", "iu": "Latn", "kaa": "Latn", "shi": "Latn", "tt": "Latn"}
+"""Languages → a script that they are written in, too, and that the CLDR does not mention."""
+
+
+class Language(NamedTuple):
+    """A language, and what its tag says of script and region."""
+
+    code: str
+    """Two letters where ISO 639-1 has them, else three: ``zh``."""
+    script: str = ""
+    """Of ISO 15924, if the tag names one: ``Hans``."""
+    region: str = ""
+    """Of ISO 3166 or the UN, if the tag names one: ``BR``, ``419``."""
+    others: tuple[str, ...] = ()
+    """Variants and extensions: ``valencia``."""
+
+    @property
+    def tag(self) -> str:
+        """The tag of BCP 47: ``zh-Hans``."""
+        return "-".join(filter(None, (self.code, self.script, self.region, *self.others)))
+
+    @property
+    def written_in(self) -> tuple[str, ...]:
+        """The codes of ISO 15924 that text may be in, the likeliest first; empty if none is known.
+
+        The script that the tag names, or that is likely in its region; else all that the language
+        has in some region.
+        """
+        if self.script:
+            return (self.script,)
+        likely = _likely_scripts(self.code)
+        if self.region in likely and self.region:
+            return (likely[self.region],)
+        return tuple(dict.fromkeys(likely.values()))
+
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """The scripts of Unicode that text may be in, as ``Latn``; empty if none is known."""
+        single = (_SEVERAL.get(script, (script,)) for script in self.written_in)
+        return tuple(dict.fromkeys(chain.from_iterable(single)))
+
+    @property
+    def variant(self) -> str | None:
+        """``Hans`` or ``Hant`` of Chinese whose tag names it, or a region with it; else None."""
+        script = self.written_in[0] if (self.script or self.region) and self.written_in else None
+        return script if script in ("Hans", "Hant") else None
+
+    def includes(self, other: Language) -> bool:
+        """Whether text in the *other* language is in this one.
+
+        The other must name or imply the script and region that this one names: ``zh`` and
+        ``zh-Hant`` include ``zh-TW``, which includes neither.
+        """
+        return (
+            self.code == other.code
+            and self.script in ("", *other.written_in[:1])
+            and self.region in ("", other.region)
+            and self.others in ((), other.others)
+        )
+
+
+@functools.lru_cache(1 << 12)
+def read_language(text: str) -> Language:
+    """Read any usual spelling of a language.
+
+    Codes of ISO 639-1, -2 and -3, tags of BCP 47, codes of FLORES and NLLB (``zho_Hans``) and
+    locales (``sr_RS@latin``), in capitals or not. A retired code, and the chief language of a
+    macro-language, stand for the usual one: ``iw`` for ``he``, ``cmn`` for ``zh``. Raises
+    SettingsError, with a suggestion, for a code that nobody knows.
+    """
+    locale, _, modifier = text.strip().partition("@")
+    parts = re.split("[-_]", locale.partition(".")[0].lower())
+    parts = _OLD_TAGS.get("-".join(parts), "").split() or parts
+    if not all(re.fullmatch("[a-z0-9]{1,8}", part) for part in parts):
+        raise _unknown(text)
+    if parts[0] == "x" and len(parts) > 1:
+        return Language("-".join(parts))
+    if parts[0] in _MACRO and len(parts) > 1 and len(parts[1]) == 3:
+        del parts[0]  # zh-yue is yue
+    usual: str = _data("language_aliases").get(parts[0], parts[0])
+    parts[:1] = usual.lower().split("_")  # sh is sr-Latn
+    if parts[0] not in _codes() and not _PRIVATE.fullmatch(parts[0]):
+        raise _unknown(text)
+    return _language(parts, _LOCALE_SCRIPTS.get(modifier, ""))
+
+
+def _language(parts: list[str], script: str) -> Language:
+    """Return the language of the parts of a tag, in lower case; of two scripts the last counts."""
+    code, *rest = parts
+    region, others = "", list[str]()
+    for part in rest:
+        if not others and re.fullmatch("[a-z]{4}", part):
+            script = part.title()
+        elif not others and re.fullmatch("[a-z]{2}|[0-9]{3}", part):
+            region = _data("territory_aliases").get(part.upper(), [part.upper()])[0]
+        else:
+            others.append(part)
+    return Language(_OURS.get(code, code), script, region, tuple(others))
+
+
+def _unknown(text: str) -> SettingsError:
+    """Return the error for an unknown language: it may be of a country, or a name."""
+    names, wanted = _names(), re.split("[-_]", text.strip().lower())[0]
+    country = _data("likely_subtags").get(f"und_{wanted.upper()}", "").split("_")[0]
+    near = [name for name, tag in names.items() if tag == country]
+    near = near or get_close_matches(wanted, names, 1, 0.8)
+    known = f"perhaps {names[near[0]]} ({near[0].title()})?" if near else "such as en or zh-Hans"
+    return SettingsError(f"{text!r} is not the code of a language: {known}")
+
+
+def find_language(language: str, known: Iterable[str]) -> str | None:
+    """Return the one of *known* languages that is *language*, as it is spelt there; else None.
+
+    The same spelling comes first, then the same tag, then the same code. Spellings that nobody
+    knows, as an old model may have, are found as they are.
+    """
+    names = list(known)
+    for form in (str, _tag, _code):
+        wanted = form(language)
+        for name in names:
+            if form(name) == wanted:
+                return name
+    return None
+
+
+def _tag(text: str) -> str:
+    with suppress(SettingsError):
+        return read_language(text).tag
+    return text
+
+
+def _code(text: str) -> str:
+    with suppress(SettingsError):
+        return read_language(text).code
+    return text
+
+
+@functools.cache
+def _data(name: str) -> Mapping[str, Any]:
+    """Return a table of the CLDR; subtags are joined by ``_``."""
+    from babel.core import get_global
+
+    table: Mapping[str, Any] = get_global(name)  # type: ignore[arg-type]
+    return table
+
+
+@functools.cache
+def _names() -> dict[str, str]:
+    """Return the names of languages in English, in lower case → their tags."""
+    from babel import Locale
+
+    tags = {code.replace("_", "-"): name for code, name in Locale("en").languages.items()}
+    return {name.lower(): tag for tag, name in tags.items() if tag not in _NO_LANGUAGE}
+
+
+@functools.cache
+def _codes() -> frozenset[str]:
+    """Return the codes of languages that the CLDR has, of two letters or three."""
+    tags = chain(_data("likely_subtags"), _names().values(), _NO_LANGUAGE)
+    first = (re.split("[-_]", tag)[0] for tag in tags)
+    return frozenset(code for code in first if 2 <= len(code) <= 3)
+
+
+@functools.cache
+def _likely_scripts(code: str) -> dict[str, str]:
+    """Return where a language is written → the likeliest script there (likely subtags of CLDR).
+
+    First ``""``, for the language alone; then regions, and scripts by themselves.
+    """
+    found: dict[str, str] = {}
+    for name in (code, *(theirs for theirs, ours in _OURS.items() if ours == code)):
+        for key, (_, script, *_) in _likely_subtags().get(name, {}).items():
+            found.setdefault(key, script)
+    if code in _FURTHER and found:
+        found["further"] = _FURTHER[code]
+    return found
+
+
+@functools.cache
+def _likely_subtags() -> dict[str, dict[str, list[str]]]:
+    """Return languages → what else the key of an entry names → the subtags of the entry."""
+    entries: dict[str, dict[str, list[str]]] = {}
+    for key, value in _data("likely_subtags").items():
+        language, _, rest = key.partition("_")
+        if language not in _NO_LANGUAGE:
+            entries.setdefault(language, {})[rest] = value.split("_")
+    return entries
