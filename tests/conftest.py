@@ -13,7 +13,7 @@ from hypothesis import settings
 from tqdm import tqdm
 from warm import warm
 
-from bitextfilter.commands.frame import run
+from bitextfilter.commands.frame import messages
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that tests start inherit
 
@@ -61,10 +61,10 @@ def pytest_make_collect_report() -> Generator[None, Any, Any]:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a minute pass at each step of a command's progress."""
-    clock, runs = [0.0], list[run.Messages]()
+    clock, runs = [0.0], list[messages.Messages]()
     update = tqdm.update
 
-    def begin(told: run.Messages) -> None:
+    def begin(told: messages.Messages) -> None:
         runs.append(told)
 
     def take_a_minute(bar: Any, count: float = 1) -> Any:
@@ -73,8 +73,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
         runs[-1].tell()
         return shown
 
-    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    monkeypatch.setattr(run.Messages, "begin", begin)
+    monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(messages.Messages, "begin", begin)
     monkeypatch.setattr(tqdm, "update", take_a_minute)
 
 

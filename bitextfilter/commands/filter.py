@@ -29,7 +29,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.rows import RowReader, TextColumn, WantedColumn
-from bitextfilter.io.workers import map_in_order
+from bitextfilter.io.workers import map_as_it_pays
 
 if TYPE_CHECKING:
     from bitextfilter.filters.pipeline import FilteredLines, LineFilter, Pipeline, Tally
@@ -303,10 +303,10 @@ def _windows(run: Run, rows: RowReader, line_filter: LineFilter) -> Iterator[Fil
     """Yield the filtered windows of rows, and count their rows when they are done with.
 
     Rows are parsed in the worker processes, so this counts and rejects them, not ``Run.windows``.
-    By shards, each process has one thread, and ``map_in_order`` runs inline.
+    By shards, each process has one thread, and ``map_as_it_pays`` runs inline.
     """
     windows = rows.lines(run.common.batch_size)
-    for filtered in map_in_order(line_filter, windows, run.common.threads):
+    for filtered in map_as_it_pays(line_filter, windows, run.common.threads, run.share_read):
         if filtered.bad is not None and (filtered.stopped or not run.row_settings.reject):
             raise run.error(filtered.bad)
         run.first_bad = run.first_bad or filtered.bad

@@ -15,7 +15,7 @@ from bitextfilter.commands.frame.options import flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
 from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, with_texts
-from bitextfilter.io.workers import map_in_order
+from bitextfilter.io.workers import map_as_it_pays
 
 _NAME = click.Choice(list(REPAIRS))
 
@@ -64,7 +64,8 @@ def main(run: Run, settings: _Settings) -> None:
     worker = _Worker(reader.parser, places, Repairer(names), settings.explain)
     output.write(reader.first_line(["repairs"] * settings.explain))
     run.counts.update(changed=0, **dict.fromkeys(names, 0))
-    for fixed in map_in_order(worker, reader.lines(run.common.batch_size), run.common.threads):
+    windows = reader.lines(run.common.batch_size)
+    for fixed in map_as_it_pays(worker, windows, run.common.threads, run.share_read):
         for row in fixed.bad:
             run.reject(row)
         run.counts.update(fixed.counts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import io
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -201,6 +202,18 @@ def open_rows(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[Binar
 
     with open_as_rows(str(path)) as stream:
         yield stream
+
+
+def bytes_read(stream: BinaryIO) -> tuple[int, int] | None:
+    """Return how many bytes of a plain file, perhaps packed, are read, and how many it has.
+
+    None for another *stream*: a pipe, a file elsewhere, a table.
+    """
+    with suppress(OSError, ValueError, AttributeError):  # no descriptor, or closed
+        found = os.fstat(stream.fileno())
+        if stat.S_ISREG(found.st_mode):
+            return os.lseek(stream.fileno(), 0, os.SEEK_CUR), found.st_size
+    return None
 
 
 LINE_BYTES = 1 << 26

@@ -309,7 +309,7 @@ class RowReader:
         self.name = name
         self.starts = True
         """False for a later part of a file."""
-        self._next = 1
+        self.next = 1
         """The number of the next line."""
         self._bom = b""
         self.header: bytes | None = None
@@ -323,7 +323,7 @@ class RowReader:
                 raise InputError("empty, expected a header line (--header)", file=name)
             self.header = without_ending(first)
             self.header_ending = first[len(self.header) :]
-            self._next = 2
+            self.next = 2
         places = [self.place(column) for column in wanted]
         self.doubt = ""
         """A warning that the header may be a row; empty where it is clear, as in a table."""
@@ -333,14 +333,14 @@ class RowReader:
 
     def __iter__(self) -> Iterator[Row | BadRow]:
         parse = self.parser.row
-        for number, raw in enumerate(self._lines, self._next):
-            self._next = number + 1
+        for number, raw in enumerate(self._lines, self.next):
+            self.next = number + 1
             yield parse(number, raw)
 
     def lines(self, size: int, most_bytes: int = WINDOW_BYTES) -> Iterator[RawLines]:
         """Yield the remaining lines in windows as ``row_windows`` does, to be parsed elsewhere."""
         for window in windows(self._lines, len, size, most_bytes):
-            first, self._next = self._next, self._next + len(window)
+            first, self.next = self.next, self.next + len(window)
             yield RawLines(first, window)
 
     def first_line(self, names: Sequence[str] = ()) -> bytes:
@@ -380,7 +380,7 @@ class RowReader:
         The header, which belongs to the first part, only names the columns.
         """
         self.starts = False
-        self._next = number
+        self.next = number
 
     def place(self, wanted: WantedColumn) -> int:
         """Return the index of a column, negative from the end.

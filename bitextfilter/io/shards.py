@@ -10,6 +10,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import BinaryIO, NamedTuple
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import (
     BOM,
+    bytes_read,
     is_packed,
     is_table,
     lines_of,
@@ -93,14 +95,16 @@ class JoinedFiles:
         self._heads = _Heads(header)
         self._starts: list[int] = []
         self._shifts: list[int] = []
+        self._stream: BinaryIO | None = None
+        """The file that is read."""
 
     def lines(self) -> Generator[bytes, None, None]:
         """Yield the lines. Raises InputError for a header that differs from the first file's."""
         count, before = 0, b""
         for index, path in enumerate(self._paths):
             last = index == len(self._paths) - 1
-            with open_rows(path) as stream:
-                head, rows = self._heads.take(lines_of(stream, path), path)
+            with open_rows(path) as self._stream:
+                head, rows = self._heads.take(lines_of(self._stream, path), path)
                 if index == 0:
                     before = head.bom
                     rows = chain([head.header] if head.header else [], rows)
@@ -112,6 +116,19 @@ class JoinedFiles:
                     before = b""
         if before:
             yield before
+
+    def bytes_read(self) -> tuple[int, int] | None:
+        """Return how many bytes are read, and of how many, as ``files.bytes_read``."""
+        now = None if self._stream is None else bytes_read(self._stream)
+        if now is None or not self._sizes:
+            return None
+        return sum(self._sizes[: len(self._starts) - 1]) + now[0], sum(self._sizes)
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """Bytes of each file; none if one is not plain."""
+        paths = [Path(path) for path in self._paths]
+        return [path.stat().st_size for path in paths] if all(map(Path.is_file, paths)) else []
 
     def place(self, number: int) -> tuple[str, int]:
         """Return file and line of a line that was read, given its number over all files."""

@@ -54,6 +54,9 @@ class _Xz(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def fileno(self) -> int:
+        return self._packed.fileno()
+
     def close(self) -> None:
         self._packed.close()
         super().close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
 from threading import Thread, local
 from typing import Any, TypeVar
@@ -30,6 +32,9 @@ _Result = TypeVar("_Result")
 _Answer = tuple[Any, BaseException | None, str, set[str]]
 """Value, or error and its trace; and the compiled libraries that are open."""
 
+WORTH = 4.0
+"""Workers are started for items that take this many times as long as a worker takes to be ready."""
+
 
 def map_in_order(
     function: Callable[[_Item], _Result], items: Iterable[_Item], processes: int
@@ -40,7 +45,23 @@ def map_in_order(
     picklable. Raises the function's errors, each in its turn; WorkerError if two workers, one
     after the other, died with the same item.
     """
-    return _mapped(function, items, processes, lambda busy: busy[0])
+    return _mapped(function, items, processes, _in_turn)
+
+
+def map_as_it_pays(
+    function: Callable[[_Item], _Result],
+    items: Iterable[_Item],
+    processes: int,
+    share: Callable[[], float | None],
+) -> Iterator[_Result]:
+    """Yield ``function(item)`` for each item, in order; else as ``map_in_order``.
+
+    It begins in this process: before a worker is of use, it must do again what this one has done
+    so far, start and load. Workers are started once the items left are worth it, and this process
+    goes on until all are ready. *share* returns the share of the items that is read; where that is
+    unknown, as many are expected as there were.
+    """
+    return _mapped(function, items, processes, _in_turn, share)
 
 
 def map_as_done(
@@ -55,40 +76,80 @@ def _mapped(
     items: Iterable[_Item],
     processes: int,
     next_of: Callable[[list[_Worker]], _Worker],
+    share: Callable[[], float | None] | None = None,
 ) -> Iterator[_Result]:
-    """Yield the results in the order in which *next_of* takes them from busy workers."""
+    """Yield the results in the order in which *next_of* takes them from busy workers.
+
+    With *share*, as ``map_as_it_pays``.
+    """
     stream = iter(items)
     ahead = list(islice(stream, 2 if processes > 1 else 0))
+    stream = chain(ahead, stream)
     if len(ahead) < 2:
-        yield from map(function, chain(ahead, stream))
+        yield from map(function, stream)
         return
-    every = [_Worker(function) for _ in range(processes)]
-    idle, busy = [*every], list[_Worker]()
+    pickled = bytes(ForkingPickler.dumps(function))  # now: it may load what no other can have
+    every = [_Worker(pickled) for _ in range(processes)]
     try:
-        for item in chain(ahead, stream):
-            if not idle:
-                busy.remove(worker := next_of(busy))
-                idle.append(worker)
-                yield worker.result()
-            busy.append(worker := idle.pop())
-            worker.begin(item)
-        while busy:
-            worker = next_of(busy)
-            yield worker.result()
-            busy.remove(worker)
-            idle.append(worker)
+        if share is not None:
+            yield from _here(function, stream, every, share)
+        yield from _dealt(stream, every, next_of)
     finally:
         with undisturbed():
-            for worker in every:  # one may be in neither list: a signal can come at any time
+            for worker in every:  # whatever it does: a signal can come at any time
                 worker.end()
+
+
+def _here(
+    function: Callable[[_Item], _Result],
+    stream: Iterator[_Item],
+    every: list[_Worker],
+    share: Callable[[], float | None],
+) -> Iterator[_Result]:
+    """Yield results of this process, until *every* worker is ready."""
+    start, worked, due = 0.0, 0.0, False
+    for item in stream:
+        before = time.thread_time()
+        result = function(item)
+        after = time.thread_time()
+        if start:
+            worked += after - before
+            part = share() or 0.5
+            due = due or worked * (1 - part) / part >= WORTH * start
+        else:
+            start = after  # of the process: Python, imports, all that was loaded
+        yield result
+        if due and not [worker for worker in every if not worker.is_ready(item)]:
+            return
+
+
+def _dealt(
+    stream: Iterator[Any], every: list[_Worker], next_of: Callable[[list[_Worker]], _Worker]
+) -> Iterator[Any]:
+    """Yield results of the workers, each of which has at most one item."""
+    idle, busy = [*every], list[_Worker]()
+    for item in stream:
+        if not idle:
+            busy.remove(worker := next_of(busy))
+            idle.append(worker)
+            yield worker.result()
+        busy.append(worker := idle.pop())
+        worker.begin(item)
+    while busy:
+        worker = next_of(busy)
+        yield worker.result()
+        busy.remove(worker)
 
 
 class _Worker:
     """A process, started with its first item, that applies a function to one item at a time."""
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
+    def __init__(self, function: bytes) -> None:
+        """Take the function, pickled."""
         self._function = function
         self._process: multiprocessing.process.BaseProcess | None = None
+        self._loads = 2
+        """Answers until it is ready: it has started, and it has done an item."""
 
     def begin(self, item: Any) -> None:
         """Send an item, whose result is then asked for."""
@@ -97,6 +158,20 @@ class _Worker:
             self._start()
         with suppress(OSError):  # it died: ``result`` sees that, too
             self.pipe.send(item)
+
+    def is_ready(self, item: Any) -> bool:
+        """Start it, or see whether it is ready: *item* makes it load all; the result is dropped.
+
+        This never waits; it is to be called again until the worker is ready.
+        """
+        if self._process is None:
+            self._start(greets=True)
+        elif self._loads and self.pipe.poll():
+            self._answer()
+            self._loads -= 1
+            if self._loads:
+                self.begin(item)
+        return not self._loads
 
     def result(self) -> Any:
         """Return the result of the item, or raise its error. Raises WorkerError."""
@@ -131,19 +206,23 @@ class _Worker:
             self.pipe.close()
             self._process = None
 
-    def _start(self) -> None:
-        """Start the process.
+    def _start(self, greets: bool = False) -> None:
+        """Start the process, whose first answer then *greets*: it can receive.
 
         The function goes through its pipe: multiprocessing's own would wait for ever for a
         process that died before it had read all.
         """
         context = multiprocessing.get_context("spawn")
         self.pipe, there = context.Pipe()
-        self._process = context.Process(target=_serve, args=(there,))
+        self._process = context.Process(target=_serve, args=(there, greets))
         with there, undisturbed(), _deaf_to_interrupts():
             self._process.start()
         with suppress(OSError):
-            self.pipe.send(self._function)
+            self.pipe.send_bytes(self._function)
+
+
+def _in_turn(busy: list[_Worker]) -> _Worker:
+    return busy[0]
 
 
 def _first_to_answer(busy: list[_Worker]) -> _Worker:
@@ -162,13 +241,16 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(pipe: Connection[Any, Any]) -> None:
+def _serve(pipe: Connection[Any, Any], greets: bool) -> None:
     """Receive a function, then items, and answer each."""
-    received: SimpleQueue[Any] = SimpleQueue()
+    received: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_receive, args=(pipe, received), daemon=True).start()
-    function = received.get()
+    if greets:
+        with suppress(OSError):
+            pipe.send(None)
+    function = _unpickled(received.get())
     while True:
-        item = received.get()
+        item = _unpickled(received.get())
         with suppress(OSError):  # the parent has ended
             try:
                 pipe.send((function(item), None, "", opened))
@@ -176,15 +258,20 @@ def _serve(pipe: Connection[Any, Any]) -> None:
                 pipe.send((None, error, traceback.format_exc(), opened))
 
 
-def _receive(pipe: Connection[Any, Any], received: SimpleQueue[Any]) -> None:
-    """Receive, even while the process is at work; end it when its parent has ended."""
+def _unpickled(received: bytes) -> Any:
+    """Return an object; one that cannot be had, as its import fails, ends the process."""
     try:
-        while True:
-            received.put(pipe.recv())
-    except (EOFError, OSError):
-        pass
-    except Exception:  # noqa: BLE001 - such as an import that fails
+        return ForkingPickler.loads(received)
+    except Exception:  # noqa: BLE001
         traceback.print_exc()
+        os._exit(1)
+
+
+def _receive(pipe: Connection[Any, Any], received: SimpleQueue[bytes]) -> None:
+    """Receive, even while the process is at work; end it when its parent has ended."""
+    with suppress(EOFError, OSError):
+        while True:
+            received.put(pipe.recv_bytes())
     os._exit(1)
 
 

@@ -26,7 +26,7 @@ from click.testing import CliRunner, Result
 
 from bitextfilter import __version__, errors
 from bitextfilter.commands.frame import command as frame
-from bitextfilter.commands.frame import run as running
+from bitextfilter.commands.frame import messages
 from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.exits import EXIT_CODES, Guard
 from bitextfilter.commands.frame.options import (
@@ -577,9 +577,9 @@ def test_elsewhere_there_is_a_line_after_a_minute_without_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr("tqdm.std.time", lambda: clock[0])
-    told = running.Messages("bitext-count", quiet=False)
+    told = messages.Messages("bitext-count", quiet=False)
 
     def after(seconds: float) -> list[str]:
         clock[0] += seconds
@@ -601,7 +601,7 @@ def test_elsewhere_there_is_a_line_after_a_minute_without_one(
 
 
 def test_lines_come_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr(messages, "LINE_SECONDS", 0.01)
 
     @command("bitext-wait", batch_size=None)
     def wait(run: Run) -> None:

@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 
 import pytest
 
 from bitextfilter.errors import InputError, WorkerError
 from bitextfilter.io import workers
 from bitextfilter.io.interruptions import interrupt
-from bitextfilter.io.workers import map_as_done, map_blocks, map_in_order
+from bitextfilter.io.workers import map_as_done, map_as_it_pays, map_blocks, map_in_order
 
 Map = Callable[[Callable[[int], int], Iterable[int], int], Iterator[int]]
 
@@ -147,8 +147,16 @@ def test_ctrl_c_is_for_the_parent_alone() -> None:
     assert list(map_in_order(interrupt_oneself, range(3), 2)) == [0, 1, 2]
 
 
+def soon(function: Callable[[int], int], items: Iterable[int], processes: int) -> Iterator[int]:
+    """Map as it pays, where it pays at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "WORTH", 0)
+        yield from map_as_it_pays(function, items, processes, lambda: None)
+
+
+@pytest.mark.parametrize("mapped", [map_in_order, soon])
 @pytest.mark.parametrize("line", range(4, 100, 6))
-def test_a_signal_at_any_line_leaves_no_worker(line: int) -> None:
+def test_a_signal_at_any_line_leaves_no_worker(mapped: Map, line: int) -> None:
     lines = itertools.count(1)
 
     def at_lines(_frame: FrameType, event: str, _: object) -> object:
@@ -162,7 +170,7 @@ def test_a_signal_at_any_line_leaves_no_worker(line: int) -> None:
     before = sys.gettrace()
     sys.settrace(of_workers)  # type: ignore[arg-type]
     with suppress(KeyboardInterrupt):
-        list(map_in_order(tenfold, range(4), 2))
+        list(mapped(tenfold, range(4), 2))  # type: ignore[arg-type]
     sys.settrace(before)
     assert multiprocessing.active_children() == []
 
@@ -233,6 +241,57 @@ def _alive(pid: str) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_few_items_are_done_here() -> None:
+    results = list(map_as_it_pays(tenfold, range(20), 2, lambda: None))
+    assert results == [(10 * number, os.getpid()) for number in range(20)]
+
+
+@pytest.mark.parametrize(("share", "items"), [(None, 5), (0.5, 5), (0.1, 2), (0.75, 13)])
+def test_workers_are_started_for_items_that_are_worth_it(
+    share: float | None, items: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = itertools.count()  # the start takes one, and so does each item
+    monkeypatch.setattr(
+        workers, "time", SimpleNamespace(thread_time=lambda: (next(seconds) + 1) // 2)
+    )
+    done: list[int] = []
+    started: list[int] = []
+
+    def never_ready(_: object, item: int) -> bool:
+        started.append(item)
+        return False
+
+    monkeypatch.setattr(workers._Worker, "is_ready", never_ready)
+    for number in map_as_it_pays(abs, range(50), 2, lambda: share):
+        done.append(number)
+    assert (done, started[0] + 1) == ([*range(50)], items)
+
+
+def test_workers_that_are_ready_continue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "WORTH", 0)
+    deadline, results = time.monotonic() + 60, list[tuple[int, int]]()
+    for result, pid in map_as_it_pays(tenfold, itertools.count(), 2, lambda: None):
+        results.append((result, pid))
+        others = {pid for _, pid in results} - {os.getpid()}
+        if len(others) == 2 or time.monotonic() > deadline:
+            break
+    assert [result for result, _ in results] == [10 * number for number in range(len(results))]
+    assert len(others) == 2
+    assert {pid for _, pid in results[:2]} == {os.getpid()}
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_error_comes_in_its_turn_wherever_it_is(
+    processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "WORTH", 0)
+    results = map_as_it_pays(refuse_five, range(9), processes, lambda: None)
+    assert [next(results) for _ in range(5)] == [0, 1, 2, 3, 4]
+    with pytest.raises(InputError, match="numbers:5: five; leave it out"):
+        next(results)
+    assert multiprocessing.active_children() == []
 
 
 def sleep_long(number: int) -> int:

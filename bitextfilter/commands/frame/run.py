@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import gc
-import io
 import re
 import shlex
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin, tell
+from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin
+from bitextfilter.commands.frame.messages import Messages
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
 from bitextfilter.commands.frame.other_formats import refuse_table, remedy_of
 from bitextfilter.errors import InputError, OutputError
-from bitextfilter.io.files import open_input, open_output, open_rows
+from bitextfilter.io.files import bytes_read, open_input, open_output, open_rows
 from bitextfilter.io.rows import (
     BadRow,
     Columns,
@@ -56,99 +55,6 @@ def load_model(name: str, device: str, threads: int) -> Model:
     from bitextfilter.scoring.model import load
 
     return load(name, device, threads)
-
-
-LINE_SECONDS = 60.0
-"""Where stderr is no terminal, the longest time of a run without a line."""
-
-
-class Messages:
-    """Writes notes, warnings and the progress to stderr, unless *quiet*.
-
-    The progress is a bar on a terminal. Elsewhere it is a line, after each minute without one.
-    ``notes`` keeps every message, written or not.
-    """
-
-    def __init__(self, command: str, quiet: bool) -> None:
-        """Begin each line with the name of the *command*."""
-        self.notes: list[str] = []
-        self._command, self._quiet = command, quiet
-        self._bar: tqdm[Any] | None = None
-        self._unit = ""
-        self._begun = self._spoken = time.monotonic()
-        self._idle = 0.0
-        """Seconds that the progress stood at its beginning, as far as lines tell."""
-        self._ended = threading.Event()
-
-    @property
-    def _has_bar(self) -> bool:
-        return not self._quiet and sys.stderr is not None and sys.stderr.isatty()
-
-    def begin(self) -> None:
-        """Begin to write lines of progress, unless there is a bar."""
-        if not self._quiet and not self._has_bar:
-            threading.Thread(target=self._write_lines, daemon=True).start()
-
-    def _write_lines(self) -> None:
-        while not self._ended.wait(max(0.0, self._spoken + LINE_SECONDS - time.monotonic())):
-            self.tell()
-
-    def tell(self) -> None:
-        """Write a line of progress after a minute without any line."""
-        if time.monotonic() - self._spoken >= LINE_SECONDS:
-            self.note(self._line())
-
-    def _line(self) -> str:
-        """The amount that is done, the latest figures, the speed, and the time left."""
-        bar, minutes = self._bar, (time.monotonic() - self._begun) / 60
-        if bar is None:
-            return f"at work for {minutes:.0f} min"
-        parts = [f"{bar.n}{f' of {bar.total}' if bar.total else ''} {self._unit}"]
-        if bar.postfix:
-            parts.append(bar.postfix)
-        elapsed = bar.format_dict["elapsed"]
-        if done := bar.n - bar.initial:
-            speed = done / max(elapsed - self._idle, 1e-9)
-            parts.append(f"{speed:.1f} {self._unit}/s")
-            if bar.total:
-                parts.append(f"{max(1, round((bar.total - bar.n) / speed / 60))} min left")
-        else:
-            self._idle = elapsed
-            parts.append(f"after {minutes:.0f} min")
-        return ", ".join(parts)
-
-    def note(self, message: str, colour: str = "") -> None:
-        """Write a message; ignore a closed or full stderr. A *colour* is that of its label."""
-        self.notes.append(message)
-        self._spoken = time.monotonic()
-        if self._quiet:
-            return
-        with suppress(OSError):
-            if self._bar is not None:
-                self._bar.clear()
-        tell(message, f"{self._command}:", colour)
-
-    def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
-        """Return the progress, to be moved on; a new *unit* (at first rows) begins another."""
-        if self._bar is None or unit not in ("", self._unit):
-            from tqdm import tqdm
-
-            if self._bar is not None:
-                self._bar.close()
-            self._unit, self._idle = unit or "rows", 0.0
-            tqdm.set_lock(threading.RLock())  # its own leaves a semaphore, when a worker is ended
-            shown: dict[str, Any] = {"file": sys.stderr}
-            if not self._has_bar:  # an unseen bar, which only counts for _line
-                shown = {"file": io.StringIO(), "delay": float("inf")}
-            unit = f" {self._unit}"
-            self._bar = tqdm(desc=self._command, total=total, unit=unit, leave=False, **shown)
-        return self._bar
-
-    def close(self) -> None:
-        """End the progress."""
-        self._ended.set()
-        if self._bar is not None:
-            self._bar.close()
 
 
 @dataclass
@@ -189,6 +95,11 @@ class Run:
         self._place: Callable[[int], tuple[str, int]] | None = None
         """Finds the file of a row by its number, and its line there; None for a single file."""
         self._afterwards: list[Callable[[], None]] = []
+        self._read: Callable[[], tuple[int, int] | None] = lambda: None
+        """Bytes of the rows' input that are read, and all; None if unknown."""
+        self._reader: RowReader | None = None
+        self._first, self._before = 0, 0
+        """The number of its first row; the rows of earlier inputs."""
 
     def __enter__(self) -> Run:
         """Begin."""
@@ -296,16 +207,20 @@ class Run:
             raise click.UsageError("a column can only be named with --header")
         self.begin_rows()
         if self.shard is None and not settings.row_files:
-            reader = RowReader(self.input(), settings.names[0], columns, settings.header)
+            stream = self.input()
+            reader = RowReader(stream, settings.names[0], columns, settings.header)
+            self._read = partial(bytes_read, stream)
         else:
             source = self.shard or JoinedFiles(settings.row_files, settings.header)
             self._place = source.place
             lines = self.enter(closing(source.lines()))
             reader = RowReader(lines, source.name, columns, settings.header)
+            self._read = source.bytes_read if isinstance(source, JoinedFiles) else lambda: None
         if self.shard is not None and self.shard.index > 0:
             reader.start_at(self.shard.number)
         elif reader.doubt:
             self.warn(reader.doubt)
+        self._reader, self._first, self._before = reader, reader.next, self.messages.count
         return reader
 
     def windows(
@@ -368,9 +283,19 @@ class Run:
     def advance(self, count: int) -> None:
         """Check --max-bad, move the progress bar on by *count* rows, and flush stdout."""
         self.check_bad()
-        self.progress().update(count)
+        self.messages.advance(count, self._expected())
         if self._flushed is not None:
             self._flushed.flush()
+
+    def _expected(self) -> float | None:
+        """Return the number of rows, by the share of the input's bytes that those read take."""
+        share, reader = self.share_read(), self._reader
+        return (reader.next - self._first) / share + self._before if share and reader else None
+
+    def share_read(self) -> float | None:
+        """Return the share of the rows' input that is read; None if its size is unknown."""
+        read, size = self._read() or (0, 0)
+        return read / size if size else None
 
     def reject(self, row: BadRow) -> None:
         """Apply --on-error to a bad row: raise its error, or count and set it aside."""
