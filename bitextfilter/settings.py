@@ -115,15 +115,33 @@ class Settings:
             if declared.fits(value):
                 continue
             if declared.choices:
-                near = nearest(value, declared.choices)
-                raise SettingsError(f"{name} {value!r} is none of {declared.range}{near}")
+                raise SettingsError(f"{name} {none_of(value, declared.choices)}")
             raise SettingsError(f"{name} must be {declared.range}, not {value!r}")
 
 
+_MOST = 8
+"""Names that a suggestion has at most."""
+
+
 def nearest(name: object, known: Iterable[str]) -> str:
-    """Return a suggestion for messages: the known name of the most similar spelling; or empty."""
-    near = difflib.get_close_matches(str(name), list(known), 1)
-    return f"; did you mean {near[0]}?" if near else ""
+    """Return a suggestion for messages: the known names that *name* begins, or the most similar.
+
+    Empty where there are none.
+    """
+    plain = {each.casefold(): each for each in known}
+    text = str(name).casefold()
+    near = [each for each in plain if text and each.startswith(text)]
+    if not near or len(near) > _MOST:
+        near = difflib.get_close_matches(text, list(plain), 1)
+    names = [plain[each] for each in near]
+    either = f"{', '.join(names[:-1])} or {names[-1]}" if names[1:] else "".join(names)
+    return f"; did you mean {either}?" if names else ""
+
+
+def none_of(name: object, known: Iterable[str]) -> str:
+    """Return the fault of a name that is not known, with all that are, and a suggestion."""
+    names = list(known)
+    return f"{name!r} is none of {', '.join(names)}{nearest(name, names)}"
 
 
 def _unmet(kind: Any, values: Mapping[str, Any]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.settings import none_of
 from bitextfilter.text.composition import normal_form
 
 MATCH = ("exact", "normalised", "near")
@@ -53,7 +54,7 @@ class DedupSettings:
         """Raise SettingsError for an unknown choice or a number out of range."""
         for value, known in ((self.match, MATCH), (self.by, BY), (self.keep, KEEP)):
             if value not in known:
-                raise SettingsError(f"{value!r} is none of {', '.join(known)}")
+                raise SettingsError(none_of(value, known))
         if not 0 < self.similarity <= 1 or self.shingle < 1 or self.memory < 1:
             raise SettingsError("similarity is above 0, up to 1; shingle and memory are above 0")
 
@@ -90,7 +91,7 @@ def normaliser(ignored: Collection[str]) -> Callable[[str], str]:
     Raises SettingsError for an unknown name.
     """
     if unknown := set(ignored) - set(IGNORABLE):
-        raise SettingsError(f"{min(unknown)!r} is none of {', '.join(IGNORABLE)}")
+        raise SettingsError(none_of(min(unknown), IGNORABLE))
     fold, squeeze = "case" in ignored, "space" in ignored
     removed = _Blanks([name for name in ("punctuation", "digits", "space") if name in ignored])
     spaces = _Blanks(["space"] if squeeze else [])

@@ -10,6 +10,7 @@ from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
 from bitextfilter.corpus.mistakes import MISTAKES, NEGATIONS
 from bitextfilter.corpus.noise_material import Context, Pair, PairWindow, WordTable
 from bitextfilter.errors import SettingsError
+from bitextfilter.settings import none_of
 from bitextfilter.text.negations import REMOVABLE_NEGATIONS
 from bitextfilter.text.units import word_units
 
@@ -158,7 +159,7 @@ def noisy_pairs(
 
 def _check(kind: str, rate: float, settings: NoiseSettings) -> None:
     if kind not in NOISE_KINDS:
-        raise SettingsError(f"noise {kind!r} is none of {', '.join(NOISE_KINDS)}")
+        raise SettingsError(f"noise {none_of(kind, NOISE_KINDS)}")
     if not 0 <= rate <= 1:
         raise SettingsError(f"a rate of {rate:g} for {kind!r}: must be 0 to 1")
     if rate and (lack := settings.lacks(kind)) is not None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from html.entities import html5
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.settings import none_of
 from bitextfilter.text.composition import normal_form
 
 _PASSES = 16
@@ -169,7 +170,7 @@ class Repairer:
     def __init__(self, names: Collection[str] = DEFAULTS) -> None:
         """Take the repairs of these *names*. Raises SettingsError for an unknown one."""
         if unknown := set(names) - set(REPAIRS):
-            raise SettingsError(f"repair {min(unknown)!r} is none of {', '.join(REPAIRS)}")
+            raise SettingsError(f"repair {none_of(min(unknown), REPAIRS)}")
         self._repairs = {name: REPAIRS[name] for name in REPAIRS if name in names}
 
     def __call__(self, text: str) -> tuple[str, tuple[str, ...]]:

@@ -18,6 +18,7 @@ import numpy as np
 from bitextfilter.arrays import Integers, Keys
 from bitextfilter.corpus.duplicate_keys import IGNORABLE, normaliser, text_key
 from bitextfilter.errors import SettingsError
+from bitextfilter.settings import none_of
 
 _BITS = 63
 
@@ -56,7 +57,7 @@ class SplitSettings:
     def __post_init__(self) -> None:
         """Raise SettingsError for shares of more than all rows, rows without a key, another by."""
         if self.by not in SIDES:
-            raise SettingsError(f"by {self.by!r} is none of {', '.join(SIDES)}")
+            raise SettingsError(f"by {none_of(self.by, SIDES)}")
         if (whole := sum(part.share for part in self.parts)) > 1:
             raise SettingsError(f"the shares of the parts are {float(100 * whole):g} % together")
         if not self.keys:

@@ -16,6 +16,7 @@ from bitextfilter.filters.registry import (
     without,
 )
 from bitextfilter.io.files import read_toml
+from bitextfilter.settings import none_of
 
 _KEYS = ("default", "include", "languages", "rule", "without")
 
@@ -75,7 +76,7 @@ def _rule_set(
 ) -> RuleSet:
     """Return the rules of a file, after those of the files that it includes."""
     if unknown := set(settings) - set(_KEYS):
-        raise SettingsError(f"{min(unknown)!r} is none of {', '.join(_KEYS)}")
+        raise SettingsError(none_of(min(unknown), _KEYS))
     names, languages = settings.get("without", []), settings.get("languages")
     if not _are_words(names):
         raise SettingsError('without is a list of names of default rules: ["language"]')

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.sentence_file import SentenceFile
+from bitextfilter.settings import none_of
 from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means
 from bitextfilter.similarity.pair_scoring import EncodedSide, PairScorer
 from bitextfilter.similarity.vectors import euclidean_pairs
@@ -77,7 +78,7 @@ class MiningSettings:
     def __post_init__(self) -> None:
         for value, names in ((self.similarity, MINING_SIMILARITIES), (self.retrieval, RETRIEVALS)):
             if value not in names:
-                raise SettingsError(f"{value!r} is none of {', '.join(names)}")
+                raise SettingsError(none_of(value, names))
         if self.neighbours < 1:
             raise SettingsError(f"at least 1 neighbour is needed, not {self.neighbours}")
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import MAKERS, kind_of, read_config, write_config
 from bitextfilter.models.foreign import files_of
+from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -89,7 +90,7 @@ class Registry(Generic[NetworkType, Processor]):
     def find(self, name: str) -> Architecture:
         """Return the architecture of a name. Raises SettingsError for unknown names."""
         if name not in self._architectures:
-            raise SettingsError(f"architecture {name!r} is none of {', '.join(self)}")
+            raise SettingsError(f"architecture {none_of(name, self)}")
         architecture: Architecture = resolve_name(self._architectures[name])
         return architecture
 

@@ -24,6 +24,7 @@ from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.folders import find_model, languages_in, model_digest, split_width
 from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background
 from bitextfilter.scoring.measures import MEASURES, default_measure
+from bitextfilter.settings import none_of
 from bitextfilter.similarity.neighbours import MARGINS
 from bitextfilter.similarity.pair_scoring import (
     EncodedSide,
@@ -59,7 +60,7 @@ def check_measures(
     """Raise SettingsError for unknown measures, and for those that need a missing part."""
     for name in measures:
         if name not in MEASURES:
-            raise SettingsError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
+            raise SettingsError(f"similarity {none_of(name, MEASURES)}")
         needs = MEASURES[name].needs
         if needs == "classifier" and (width := split_width(model.name)[1]) is not None:
             raise SettingsError(f"{name} takes whole vectors; leave @{width} out of {model.name}")

@@ -17,6 +17,7 @@ from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import naming_output
+from bitextfilter.settings import none_of
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
 from bitextfilter.similarity.vectors import unit_products_at
 
@@ -67,7 +68,7 @@ def build_index(
     """
     faiss = require_faiss()
     if kind not in INDEX_KINDS:
-        raise SettingsError(f"{kind!r} is none of {', '.join(INDEX_KINDS)}")
+        raise SettingsError(none_of(kind, INDEX_KINDS))
     rows, dim = shape
     if kind == "ivf-pq" and dim % 4:
         raise SettingsError(f"ivf-pq needs vectors of a multiple of 4 dimensions, not {dim}")

@@ -128,12 +128,19 @@ class Messages:
         if done := bar.n - bar.initial:
             speed = done / max(elapsed - self._idle, 1e-9)
             parts.append(f"{speed:.1f} {self._unit}/s")
-            if bar.total:
-                parts.append(f"{max(1, round((bar.total - bar.n) / speed / 60))} min left")
         else:
             self._idle = elapsed
             parts.append(f"after {minutes:.0f} min")
-        return ", ".join(parts)
+        return ", ".join([*parts, *self.left()])
+
+    def left(self) -> list[str]:
+        """Return the time left in words; none if it is unknown."""
+        bar = self._bar
+        if bar is None or not bar.total or bar.n <= bar.initial:
+            return []
+        seconds = (bar.format_dict["elapsed"] - self._idle) / (bar.n - bar.initial)
+        minutes = max(1, round((bar.total - bar.n) * seconds / 60))
+        return [f"{minutes} min left" if minutes < 90 else f"{minutes / 60:.1f} h left"]
 
     def note(self, message: str, colour: str = "") -> None:
         """Write a message; ignore a closed or full stderr. A *colour* is that of its label."""

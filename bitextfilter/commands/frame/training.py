@@ -263,6 +263,8 @@ class TrainingReporter:
         if len(progress.history) > self._validations:
             self._validations = len(progress.history)
             row = progress.history[-1]
-            losses = (f", {n} {row[n]:.3f}" for n in row if n not in ("update", "error"))
             error = self._error.format(row["error"])
-            self._run.note(f"update {row['update']}: {error}{''.join(losses)}")
+            losses = (f"{n} {row[n]:.3f}" for n in row if n not in ("update", "error"))
+            left = self._run.messages.left() if progress.update < updates else []
+            figures = ", ".join([error, *losses, *left])
+            self._run.note(f"update {row['update']} of {updates}: {figures}")
