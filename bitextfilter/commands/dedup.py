@@ -44,6 +44,7 @@ from bitextfilter.io.rows import (
     number_of,
     row_windows,
 )
+from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.dedup import DedupWindow
@@ -70,7 +71,7 @@ def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
     """Read the parts to ignore: names separated by commas."""
     names = tuple(value.split(",")) if isinstance(value, str) else value
     if unknown := [name for name in names if name not in IGNORABLE]:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(IGNORABLE)}")
+        raise click.BadParameter(none_of(unknown[0], IGNORABLE))
     return names
 
 

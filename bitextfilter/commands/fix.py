@@ -13,11 +13,12 @@ import click
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
 from bitextfilter.commands.frame.options import flag, option, row_options
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.words import Words
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
 from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, with_texts
 from bitextfilter.io.workers import map_as_it_pays
 
-_NAME = click.Choice(list(REPAIRS))
+_NAME = Words(list(REPAIRS))
 
 
 @dataclass(frozen=True)

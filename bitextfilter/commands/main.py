@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from bitextfilter.commands.frame.command import Command, command
 from bitextfilter.commands.frame.options import option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import make_folder
+from bitextfilter.settings import nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -107,9 +107,8 @@ class _Caller(Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Reject an unknown command, and suggest a similar one."""
         if args and not args[0].startswith("-"):
-            near = get_close_matches(f"bitext-{args[0]}", COMMANDS, n=1)
-            hint = "".join(f"; is it {name}?" for name in near)
-            ctx.fail(f"no command is called {args[0]!r}{hint}")
+            near = nearest(f"bitext-{args[0].removeprefix('bitext-')}", COMMANDS)
+            ctx.fail(f"no command is called {args[0]!r}{near}")
         return super().parse_args(ctx, args)
 
 

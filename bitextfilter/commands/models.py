@@ -14,6 +14,7 @@ from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import NumberRange, argument, flag, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import language_file
+from bitextfilter.commands.frame.words import Words
 from bitextfilter.errors import InputError, ModelError, NotFoundError
 from bitextfilter.io.files import read_small, stream_name
 from bitextfilter.io.json_text import json_bytes, parse_json
@@ -426,7 +427,7 @@ class _Exported:
 
     name: str = argument("MODEL")
     form: str = option(
-        "--to FORM", "sentence-transformers, or onnx.", click.Choice(_FORMATS), required=True
+        "--to FORM", "sentence-transformers, or onnx.", Words(_FORMATS), required=True
     )
     folder: str = option("-o --output FOLDER", "The new folder.", required=True)
     language: str | None = option(

@@ -8,7 +8,6 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from typing import Any, NamedTuple, cast
 
 from bitextfilter.errors import DeviceError, SettingsError
@@ -25,6 +24,7 @@ from bitextfilter.filters import (
 from bitextfilter.filters.custom import imported_rule
 from bitextfilter.filters.pairs import SIDES
 from bitextfilter.filters.rule import LanguagePair, Rule, sides_of
+from bitextfilter.settings import nearest
 
 _MODULES = (shape, language, likeness, web, agreement, figures, fluency, custom)
 
@@ -100,6 +100,7 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
         if field not in known:
             raise SettingsError(
                 f"rule {name!r} has no parameter {key!r}: it has {', '.join(known) or 'none'}"
+                f"{nearest(field, known)}"
             )
         if field in made:
             raise SettingsError(f"rule {name!r}: {field} is given twice")
@@ -116,7 +117,10 @@ def _value(place: str, value: Any, kinds: tuple[type, ...]) -> Any:
     for kind in named:
         with suppress(ValueError, KeyError):
             return _TRUTHS[text.lower()] if kind is bool else kind(text)
-    raise SettingsError(f"{place}={text} is not {' or '.join(map(_KINDS.__getitem__, named))}")
+    near = nearest(text, [_RECOMMENDED]) if float in named else ""
+    raise SettingsError(
+        f"{place}={text} is not {' or '.join(map(_KINDS.__getitem__, named))}{near}"
+    )
 
 
 _KINDS = {int: "a whole number", float: "a number", bool: "yes or no", str: "text"}
@@ -128,8 +132,7 @@ def _rule(name: str) -> type[Rule]:
     if name.startswith(_MODULE):
         return imported_rule(name.removeprefix(_MODULE))
     if name not in RULES:
-        near = get_close_matches(name, RULES)
-        hint = f": perhaps {' or '.join(near)}?" if near else " (--list shows them all)"
+        hint = nearest(name.partition("=")[0], rule_names()) or " (--list shows them all)"
         raise SettingsError(f"no rule is called {name!r}{hint}")
     return RULES[name]
 
@@ -203,6 +206,11 @@ PARAGRAPHS = tuple(
 _SETS = {"default": DEFAULT, "default-paragraphs": PARAGRAPHS}
 
 
+def rule_names() -> list[str]:
+    """Return the names that a rule may have, and those of sets of rules."""
+    return [*_SETS, *RULES, "score"]
+
+
 class SelectedRule(NamedTuple):
     """A rule, and where it comes from."""
 
@@ -244,7 +252,8 @@ def without(rules: Sequence[SelectedRule], names: Iterable[str]) -> tuple[Select
     for name in names:
         named = [selected for selected in rules if selected.rule.name == name]
         if not named:
-            raise SettingsError(f"no rule is called {name!r} here")
+            near = nearest(name, (selected.rule.name for selected in rules))
+            raise SettingsError(f"no rule is called {name!r} here{near}")
         gone = [selected for selected in named if selected.optional or selected.file is not None]
         if not gone:
             raise SettingsError(f"{name} is asked for by --rule: take one of the two away")

@@ -25,6 +25,7 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import Row
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
+from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores, Vectors
@@ -53,8 +54,7 @@ def _similarities(value: str) -> tuple[str, ...]:
         return names
     for name in names:
         if name not in _KNOWN:
-            known = ", ".join(_KNOWN)
-            raise click.BadParameter(f"{name!r} is none of {known}; all stands alone")
+            raise click.BadParameter(none_of(name, (*_KNOWN, "all")))
         if names.count(name) > 1:
             raise click.BadParameter(f"{name!r} is asked for twice")
     return names

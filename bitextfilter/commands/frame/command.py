@@ -96,6 +96,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import NotFoundError
 from bitextfilter.models.folders import unverified
+from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -203,6 +204,15 @@ class _Group(_Framed, click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the subcommands."""
         return [*super().list_commands(ctx), *self.modules]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand that the first word names, or suggest one."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-"):
+            ctx.fail(f"subcommand {none_of(args[0], names)}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a subcommand."""

@@ -142,11 +142,14 @@ class Messages:
         minutes = max(1, round((bar.total - bar.n) * seconds / 60))
         return [f"{minutes} min left" if minutes < 90 else f"{minutes / 60:.1f} h left"]
 
-    def note(self, message: str, colour: str = "") -> None:
-        """Write a message; ignore a closed or full stderr. A *colour* is that of its label."""
+    def note(self, message: str, colour: str = "", always: bool = False) -> None:
+        """Write a message; ignore a closed or full stderr. A *colour* is that of its label.
+
+        One that is to be read *always* is written though quiet.
+        """
         self.notes.append(message)
         self._spoken = time.monotonic()
-        if self._quiet:
+        if self._quiet and not always:
             return
         with suppress(OSError):
             if self._bar is not None:

@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 from click.core import ParameterSource
 
+from bitextfilter.commands.frame.words import Words, completer_of
 from bitextfilter.io.files import is_table, stream_name
 from bitextfilter.io.rows import Columns, number_of
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
+from bitextfilter.settings import nearest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-    from click.shell_completion import CompletionItem
 
 DEFAULT_MODEL = "en-de"
 
@@ -120,7 +121,8 @@ def as_min_score(value: str) -> MinScore:
     try:
         return as_score(value)
     except click.BadParameter as error:
-        raise click.BadParameter(f"{error.message}, nor is it {RECOMMENDED}") from error
+        near = nearest(value, [RECOMMENDED])
+        raise click.BadParameter(f"{error.message}, nor is it {RECOMMENDED}{near}") from error
 
 
 def as_optional_min_score(value: str) -> MinScore | Literal["none"]:
@@ -170,7 +172,7 @@ def option(
         details: further arguments of ``click.Option``.
     """
     names = [word for word in name.split() if word.startswith("-")]
-    choices = click.Choice(list(kind)) if isinstance(kind, (Sequence, Mapping)) else kind
+    choices = Words(list(kind)) if isinstance(kind, (Sequence, Mapping)) else kind
     show = default not in (None, False, "") and "[default: " not in text
     metavar = " ".join(name.split()[len(names) :]) or None
     own = {"type": choices, "default": default, "help": text, "metavar": metavar}
@@ -197,24 +199,14 @@ def argument(metavar: str | None = None, **details: Any) -> Any:
     return field(default=unset, metadata={"parameter": (click.Argument, [], details)})
 
 
-def _completed_path(
-    _context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Let the shell complete the value of a parameter as the path of a file, or of a folder."""
-    from click.shell_completion import CompletionItem
-
-    folder = re.search("DIR|FOLDER", parameter.metavar or "")
-    return [CompletionItem(incomplete, type="dir" if folder else "file")]
-
-
 def _made(
     kind: type[click.Parameter], declared: Sequence[str], details: Mapping[str, Any]
 ) -> click.Parameter:
-    """Return a parameter; the shell completes paths, which most arguments are."""
+    """Return a parameter; the shell completes its values."""
     own = {name: value for name, value in details.items() if value is not None}
-    path = kind is click.Argument or re.search("FILE|DIR|FOLDER", own.get("metavar", ""))
-    if path and "type" not in own:
-        own["shell_complete"] = _completed_path
+    completer = completer_of(declared, own.get("metavar", ""), kind is click.Argument)
+    if completer is not None and not isinstance(own.get("type"), click.ParamType):
+        own["shell_complete"] = completer
     return kind(list(declared), **own)
 
 
