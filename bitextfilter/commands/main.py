@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,6 +57,19 @@ COMMANDS = {
     "bitext-tune": "train and measure an encoder at every point of a grid",
 }
 """Every console script, and its purpose."""
+
+GROUPS = {
+    "Run a whole pipeline": "run",
+    "Clean a corpus": "filter fix dedup",
+    "Score pairs, and cut by the score": "score rank combine bicleaner",
+    "Look at a corpus, and judge it": "report judge evaluate",
+    "Find pairs in texts and documents": "align align-documents pair-documents align-words",
+    "Cut, mix and convert rows": "convert split sample noise",
+    "See and use models": "models embed translate segment paraphrase",
+    "Train models": "train-encoder train-classifier train-combiner train-embeddings"
+    " train-translator train-language-model tune",
+}
+"""What one wants to do, and the commands for it, without ``bitext-``."""
 
 
 class _Caller(Command):
@@ -107,7 +122,8 @@ class _Caller(Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Reject an unknown command, and suggest a similar one."""
         if args and not args[0].startswith("-"):
-            near = nearest(f"bitext-{args[0].removeprefix('bitext-')}", COMMANDS)
+            words = [name.removeprefix("bitext-") for name in COMMANDS if name != "bitext"]
+            near = nearest(args[0].removeprefix("bitext-"), words)
             ctx.fail(f"no command is called {args[0]!r}{near}")
         return super().parse_args(ctx, args)
 
@@ -141,9 +157,30 @@ class _Settings:
     )
 
 
+def _listing() -> str:
+    """Return the groups of commands; a line each: name and purpose."""
+    width = max(map(len, COMMANDS))
+    parts = []
+    for heading, words in GROUPS.items():
+        names = [f"bitext-{word}" for word in words.split()]
+        lines = [f"  {name:{width}}  {COMMANDS[name]}\n" for name in names]
+        parts.append("".join([f"{heading}:\n", *lines]))
+    return "\n".join(parts)
+
+
+def _with_listing(function: Callable[[Run, _Settings], None]) -> Callable[[Run, _Settings], None]:
+    """Put the groups of commands into the docstring."""
+    text = inspect.cleandoc(function.__doc__ or "")
+    function.__doc__ = text.replace("    GROUPS\n", indent(_listing(), "  "))
+    return function
+
+
 @command("bitext", _Settings, uses="", kind=_Caller)
+@_with_listing
 def main(run: Run, settings: _Settings) -> None:
-    """List the commands, one a line, with the purpose of each.
+    """List the commands by what they are for, one a line.
+
+        GROUPS
 
     Each is a program of its own: it reads rows from stdin or -i FILE and writes them to stdout or
     -o FILE, so that pipes join them. --help explains each. The first hyphen may be a space: bitext
@@ -174,12 +211,6 @@ def _write_manual(run: Run, folder: str) -> None:
         for page in pages_of(name, command_of(name), purpose):
             run.output(str(place / f"{page.name}.1")).write(page.text.encode())
             run.counts["pages"] += 1
-
-
-def _listing() -> str:
-    """Return one line a command: its name and purpose."""
-    width = max(map(len, COMMANDS))
-    return "".join(f"{name:{width}}  {text}\n" for name, text in COMMANDS.items())
 
 
 def completions(shell: str) -> str:

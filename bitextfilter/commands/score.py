@@ -27,6 +27,7 @@ from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
+from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
@@ -81,7 +82,7 @@ class _Settings:
         known = program.measures((*MEASURES, *TRANSLATION_MEASURES))
         for name in self.measures:
             if name not in known:
-                raise click.UsageError(f"similarity {name!r} is none of {', '.join(known)}")
+                raise click.UsageError(f"similarity {none_of(name, known)}")
             if self.measures.count(name) > 1:
                 raise click.UsageError(f"similarity {name!r} is given twice")
         margins = [name for name, measure in MEASURES.items() if measure.needs == "neighbours"]

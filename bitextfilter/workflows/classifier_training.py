@@ -19,7 +19,7 @@ from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS, copy_model, is_foreign, writing_folder
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.scoring.model import Model, distinct
-from bitextfilter.settings import Settings, from_mapping, group_rows, setting
+from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, setting
 from bitextfilter.similarity.classifier_settings import (
     ClassifierSettings,
     SentenceClassifierSettings,
@@ -79,7 +79,7 @@ class Negatives:
         if match and 0 < float(match[1]) <= 100:
             return cls("worst", float(match[1]))
         if text not in _KINDS:
-            raise SettingsError(f"negatives {text!r} are none of worst:P%, {', '.join(_KINDS)}")
+            raise SettingsError(f"negatives: {none_of(text, ('worst:P%', *_KINDS))}")
         return cls(text)
 
 

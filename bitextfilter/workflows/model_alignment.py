@@ -39,6 +39,7 @@ from bitextfilter.mining.search import (
     nearest_in_file,
 )
 from bitextfilter.scoring.model import Model
+from bitextfilter.settings import none_of
 from bitextfilter.similarity.index import INDEX_KINDS, require_faiss
 from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
 from bitextfilter.similarity.pair_scoring import EncodedSide, PairScorer
@@ -378,7 +379,7 @@ def aligner(
     if by == "words":
         return partial(documents.align_by_words, settings=settings)
     if by != "model":
-        raise SettingsError(f"{by!r} is none of model, words, length")
+        raise SettingsError(none_of(by, ("model", "words", "length")))
     if model is None:
         raise SettingsError("alignment by a model needs one; by words or length does not")
     if classifier and model.classifier is None:

@@ -9,16 +9,25 @@ import pytest
 from click.testing import CliRunner
 from console import BIN, run, scripts
 
-from bitextfilter.commands.main import COMMANDS, main
+from bitextfilter.commands.main import COMMANDS, GROUPS, main
 
 
-def test_lists_every_console_script_in_order() -> None:
+def test_lists_every_console_script_by_its_purpose() -> None:
     assert list(COMMANDS) == sorted(scripts())
     done = run(["bitext"])
     assert done.returncode == 0
-    lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == list(COMMANDS)
-    assert [line.split(None, 1)[1] for line in lines] == list(COMMANDS.values())
+    lines = [line for line in done.stdout.splitlines() if line.startswith(" ")]
+    shown = [tuple(line.split(None, 1)) for line in lines]
+    assert sorted(shown) == sorted(COMMANDS.items())[1:]
+    assert [*GROUPS] == [line[:-1] for line in done.stdout.splitlines() if line.endswith(":")]
+
+
+def test_help_has_the_groups_too() -> None:
+    text = CliRunner().invoke(main, ["--help"]).stdout
+    lines = [line.strip() for line in text.splitlines()]
+    assert [line for line in lines if line[:-1] in GROUPS] == [f"{name}:" for name in GROUPS]
+    for name, purpose in [*COMMANDS.items()][1:]:
+        assert f"{name:{max(map(len, COMMANDS))}}  {purpose}" in lines
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -83,6 +92,31 @@ def test_the_shell_completes_paths(words: list[str], kind: str) -> None:
     assert completed("bitext", *words, kind=kind) == ["pa"]
 
 
+@pytest.mark.parametrize(
+    ("words", "offers"),
+    [
+        (["score", "--model", "en-d"], ["en-de", "en-de-autoencoder"]),
+        (["train-classifier", "--start", "mul"], ["multi"]),
+        (["models", "show", "mul"], ["multi"]),
+        (["filter", "--rule", "length"], ["length", "length-ratio"]),
+        (["filter", "--rule", "default"], ["default", "default-paragraphs"]),
+        (["filter", "--without", "lang"], ["language", "language-model-classifier"]),
+        (["score", "--similarity", "cosine,m"], ["cosine,mlp"]),
+        (["evaluate", "sts", "--similarity", "cs"], ["csls"]),
+        (["rank", "--similarity", "m"], ["mlp"]),
+        (["dedup", "--match", "n"], ["normalised", "near"]),
+        (["fix", "--with", "q"], ["quotes"]),
+    ],
+)
+def test_the_shell_completes_names(words: list[str], offers: list[str]) -> None:
+    assert completed("bitext", *words) == offers
+
+
+def test_a_model_may_be_a_folder_too() -> None:
+    assert completed("bitext", "score", "--model", "my", kind="dir") == ["my"]
+    assert completed("bitext", "filter", "--rule", "my", kind="dir") == []
+
+
 def test_completion_is_a_word_and_says_nothing_else() -> None:
     for words in (["completion", "bash"], ["--completion", "bash"]):
         result = CliRunner().invoke(main, words)
@@ -126,7 +160,42 @@ def test_help_alone_is_its_own_and_a_wrong_word_is_told() -> None:
     assert CliRunner().invoke(main, ["help"]).stdout.startswith("Usage: bitext ")
     result = CliRunner().invoke(main, ["scroe"])
     assert result.exit_code == 2
-    assert "no command is called 'scroe'; is it bitext-score?" in result.stderr
+    assert "no command is called 'scroe'; did you mean score?" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "suggestion"),
+    [
+        ("train", "; did you mean train-classifier, train-combiner, train-embeddings,"),
+        ("evaluate stss", "; did you mean sts?"),
+        ("models shwo", "; did you mean show?"),
+        ("dedup --match normalized", "; did you mean normalised?"),
+        ("dedup --ignore Cas", "; did you mean case?"),
+        ("fix --only mojibak", "; did you mean mojibake?"),
+        ("convert --from tmxx --to tsv", "; did you mean tmx?"),
+        ("score --similarity mlp,cosin", "; did you mean cosine?"),
+        ("rank --similarity cosin", "; did you mean cosine?"),
+        ("evaluate recovery --similarity csl x", "; did you mean csls?"),
+        ("rank --min-score recomended", "; did you mean recommended?"),
+        ("filter --rule score:min=recomended", "; did you mean recommended?"),
+        ("filter --rule lenght=3", "; did you mean length?"),
+        ("filter --rule defualt", "; did you mean default?"),
+        ("filter --rule length:maxmum=3", "; did you mean maximum?"),
+        ("filter --without langauge", "; did you mean language?"),
+        ("filter --list lenght", "; did you mean length?"),
+    ],
+)
+def test_a_wrong_word_gets_a_suggestion(line: str, suggestion: str) -> None:
+    result = CliRunner().invoke(main, line.split(), input="a\tb\n")
+    assert result.exit_code == 2
+    assert suggestion in result.stderr
+
+
+def test_a_word_like_none_gets_no_suggestion() -> None:
+    for line in ("zzzz", "dedup --match zzzz", "filter --rule zzzz", "evaluate zzzz"):
+        result = CliRunner().invoke(main, line.split(), input="a\tb\n")
+        assert result.exit_code == 2
+        assert "did you mean" not in result.stderr
 
 
 def test_unknown_shell_is_a_usage_error() -> None:

@@ -23,6 +23,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Fault, Run
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, is_blank, number_of
+from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.filtering import LabelledRows
@@ -105,7 +106,7 @@ def check_measure(name: str | None) -> None:
     from bitextfilter.scoring.measures import MEASURES
 
     if name is not None and name not in MEASURES:
-        raise click.UsageError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
+        raise click.UsageError(f"similarity {none_of(name, MEASURES)}")
 
 
 def blank(columns: Columns, *needed: str) -> Fault:
