@@ -11,8 +11,9 @@
 #   SOURCE-TARGET/                  encoder, classifier, and thresholds by DEVELOPMENT: the model
 #   held-out.tsv                    how good the classifier is on pairs kept from it
 # Thresholds go to stdout.
-# What is there is kept, and an interrupted training goes on when the script is run again. 440,000
-# pairs take half an hour on two cores. In the environment, THREADS is how many threads compute, and
+# What is there is kept, and the interrupted training of an encoder goes on when the script is run
+# again; that of a classifier begins again. 440,000 pairs take an hour and forty minutes on two
+# cores. In the environment, THREADS is how many threads compute, and
 # VOCABULARY and TRIGRAMS are how many of them the encoder knows, where the usual numbers do not fit.
 # MORE names further FILEs, a line each, that the classifier alone learns from: it sees there how the
 # encoder does on text that it was not trained on. GRADED names files of graded pairs, a line each.

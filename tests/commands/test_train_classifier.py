@@ -261,6 +261,11 @@ def test_a_long_epoch_says_how_far_it_is(data: Path, tmp_path: Path) -> None:
     told = [line for line in done.stderr.splitlines() if re.search(r"\d of \d+ updates, ", line)]
     assert len(told) == 2 * 5
     assert re.fullmatch(r"bitext-train-classifier: 1 of 10 updates, classification .*", told[0])
+    one, last = [
+        line for line in done.stderr.splitlines() if re.search(r": update \d+ of 10", line)
+    ]
+    assert ": update 5 of 10: tuning loss" in one and one.endswith(", 1 min left")
+    assert ": update 10 of 10: tuning loss" in last and "left" not in last
     assert train(*words, "-o", tmp_path / "quiet", "-q").stderr == ""
 
 

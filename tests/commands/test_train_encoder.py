@@ -538,6 +538,9 @@ def test_a_line_tells_how_far_a_training_is_where_there_is_no_bar(home: Path) ->
     assert len(told) == 8
     pattern = r".*: 1 of 8 updates, ranking [\d.]+, translation [\d.]+, autoencoding [\d.]+, "
     assert re.fullmatch(pattern + r"[\d.]+ updates/s, 1 min left", told[0]), told[0]
+    *earlier, last = [line for line in lines if re.search(r": update \d of 8: ", line)]
+    assert earlier and all(line.endswith(", 1 min left") for line in earlier)
+    assert ": update 8 of 8: " in last and "left" not in last
     assert train(home, "-q").stderr == ""
 
 

@@ -21,7 +21,10 @@ def row(rule: type[Rule]) -> str:
         f"`{name}`" if value is None else f"`{name}={written(value)}`"
         for name, value in defaults(rule).items()
     ]
-    default = "yes" if rule.name in {spec.partition(":")[0] for spec in DEFAULT} else ""
+    of_set = {name: own for name, _, own in (spec.partition(":") for spec in DEFAULT)}
+    own = of_set.get(rule.name)
+    default = "" if own is None else " ".join(f"`{one}`" for one in own.split(",") if one)
+    default = default or ("as they are" if own is not None else "")
     cells = [f"`{rule.name}`", default, first.rstrip("."), " ".join(settings), rule.unit]
     return f"| {' | '.join(cells)} |"
 
