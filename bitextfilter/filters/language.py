@@ -277,6 +277,12 @@ class Language(Bounded):
             values[enough, place] = self._probabilities(texts, name)
         return values
 
+    def of_side(self, side: BatchSide, index: int, value: float) -> str:
+        """Write the language that the side looks like, and the probability of its own."""
+        likeliest = any_language(load_identifier(self.identifier).likeliest(side.sentences[index]))
+        own = "" if side.language is None else side.language.tag
+        return f"{likeliest.tag},P({own})={self.against(value)}"
+
     def _probabilities(self, sentences: Sequence[str], language: str) -> Floats:
         """Return the probabilities of *language*, at best of the words without a capital alone."""
         identify, (low, _) = load_identifier(self.identifier).probabilities, self.bounds

@@ -219,6 +219,10 @@ class Bounded(Rule):
         texts = (f"{value:.{digits}g}" for digits in range(3, 18))
         return next(f"{text}{sign}{bound:g}" for text in texts if float(text) != bound)
 
+    def of_side(self, side: BatchSide, index: int, value: float) -> str:
+        """Write the *value* of the side of the pair at an index, which fails, and the bound."""
+        return self.against(value)
+
     def inside(self, values: NDArray[Any]) -> Mask:
         """Return which *values* of any shape are within the bounds."""
         low, high = self.bounds
@@ -238,10 +242,10 @@ class Bounded(Rule):
             return RuleResult(keep, reason, values)
 
         def reasons(index: int) -> str:
-            sides = zip(pairs.side_names, values[index], inside[index], strict=True)
+            sides = zip(pairs.side_names, pairs.sides, values[index], inside[index], strict=True)
             return " ".join(
-                f"{self.named(side)}={self.against(float(value))}"
-                for side, value, good in sides
+                f"{self.named(name)}={self.of_side(side, index, float(value))}"
+                for name, side, value, good in sides
                 if not good
             )
 

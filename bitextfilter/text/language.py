@@ -14,6 +14,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -186,6 +187,9 @@ class Identifier(NamedTuple):
     probabilities: Callable[[Sequence[str], str], Floats]
     """Returns how probable it is that ``n`` sentences are in a language, 0 to 1, ``(n,)``; for too
     little text at least ``minimum``. That of a sentence depends on it alone."""
+    likeliest: Callable[[str], str]
+    """Returns the label of the language that a sentence looks like most, for messages; ``un``: of
+    none."""
 
 
 def _one_by_one(probability: Callable[[str, str], float]) -> Callable[[Sequence[str], str], Floats]:
@@ -262,7 +266,12 @@ def _ngrams() -> Identifier:
     def knows(language: str) -> bool:
         return first.place(language) is not None or second.knows(language)
 
-    return Identifier(minimum, knows, probabilities)
+    def likeliest(sentence: str) -> str:
+        found = first.probabilities(reader.evidence([sentence]))[0]
+        sure = found.max() >= _SURE
+        return first.languages[int(found.argmax())] if sure else second.likeliest(sentence)
+
+    return Identifier(minimum, knows, probabilities, likeliest)
 
 
 def _langid() -> Identifier:
@@ -285,7 +294,11 @@ def _langid() -> Identifier:
         ours = [scores[label] for label in own(language)]
         return float(np.exp(np.logaddexp.reduce(ours) - np.logaddexp.reduce(logs)))
 
-    return Identifier(1e-4, lambda language: bool(own(language)), _one_by_one(probability))
+    def likeliest(sentence: str) -> str:
+        return str(model.rank(sentence)[0][0])
+
+    knows = lambda language: bool(own(language))  # noqa: E731
+    return Identifier(1e-4, knows, _one_by_one(probability), likeliest)
 
 
 def _cld2() -> Identifier:
@@ -307,7 +320,13 @@ def _cld2() -> Identifier:
             return 1.0
         return float(sum(share for _, code, share, _ in details if code in own(language)) / 100)
 
-    return Identifier(0.01, lambda language: bool(own(language)), _one_by_one(probability))
+    def likeliest(sentence: str) -> str:
+        with suppress(library.error):
+            return str(library.detect(sentence, isPlainText=True, bestEffort=True)[2][0][1])
+        return "un"
+
+    knows = lambda language: bool(own(language))  # noqa: E731
+    return Identifier(0.01, knows, _one_by_one(probability), likeliest)
 
 
 def _looks_chinese(sentence: str) -> bool:
@@ -337,7 +356,12 @@ def _lingua() -> Identifier:
         ours = sum(values[languages[code]] for code in own(language))
         return float(ours) if any(values.values()) else 1.0
 
-    return Identifier(0.01, lambda language: bool(own(language)), _one_by_one(probability))
+    def likeliest(sentence: str) -> str:
+        found = detector.compute_language_confidence_values(_PART.sub(r"\g<0> ", sentence))
+        return str(found[0].language.iso_code_639_1.name.lower())
+
+    knows = lambda language: bool(own(language))  # noqa: E731
+    return Identifier(0.01, knows, _one_by_one(probability), likeliest)
 
 
 def _fasttext(path: str) -> Identifier:
@@ -366,7 +390,12 @@ def _fasttext(path: str) -> Identifier:
         probabilities: dict[str, float] = dict(zip(found, map(float, values), strict=True))
         return min(1.0, sum(probabilities.get(label, 0.0) for label in own(language)))
 
-    return Identifier(0.01, lambda language: bool(own(language)), _one_by_one(probability))
+    def likeliest(sentence: str) -> str:
+        words = sentence.split()
+        return str(model.predict(" ".join(words))[0][0]).removeprefix(prefix) if words else "un"
+
+    knows = lambda language: bool(own(language))  # noqa: E731
+    return Identifier(0.01, knows, _one_by_one(probability), likeliest)
 
 
 IDENTIFIERS: dict[str, Callable[[], Identifier]] = {

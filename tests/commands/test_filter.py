@@ -128,7 +128,7 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("name =", "not TOML"),
-        ("[[rule]]\nname = 'lenght'", "'lenght': perhaps length"),
+        ("[[rule]]\nname = 'lenght'", "'lenght'; did you mean length?"),
         ("[[rule]]\nmaximum = 3", "has no name"),
         ("[[rule]]\nname = 'length'\nmaximum = 'long'", "maximum=long is not a number"),
         ("[[rule]]\nname = 'length'\nmost = 3", "no parameter 'most'"),
@@ -155,7 +155,7 @@ def test_a_file_that_makes_no_sense(text: str, said: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "said", "code"),
     [
-        (["--rule", "lenght"], "perhaps length", 2),
+        (["--rule", "lenght"], "did you mean length?", 2),
         (["--rule", "length:maximum"], "'maximum' is not key=value", 2),
         (["--rule", "length:maximum=2,maximum=3"], "given twice", 2),
         (["--rule", "length:minimum=9,maximum=2"], "nothing is within 9 and 2", 2),
@@ -278,7 +278,7 @@ def test_the_list_of_some_rules_and_a_name_that_no_rule_has() -> None:
     ]
     done = invoke("--list", "lenght")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "--list: no rule is called 'lenght': perhaps length?" in done.stderr
+    assert "--list: no rule is called 'lenght'; did you mean length?" in done.stderr
 
 
 BYTES = st.lists(

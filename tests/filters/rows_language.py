@@ -49,8 +49,8 @@ ROWS = [
     ("language:letters=0", "", "", ""),
     ("language:minimum=1.5e-323", EN, DE, ""),
     ("language:minimum=0.5,maximum=1", EN, EN, "language(target)=..."),
-    ("language:minimum=0.5", EN, RU, "language(target)=..."),
-    ("language:minimum=0.5", FR, DE, "language(source)=..."),
+    ("language:minimum=0.5", EN, RU, "language(target)=ru,P(de)=..."),
+    ("language:minimum=0.5", FR, DE, "language(source)=fr,P(en)=..."),
     ("language:minimum=0.5", EN, FR, "", ("en", "fr")),
     ("language:minimum=0.5", EN, RU, "", ("en", "ru")),
 ]

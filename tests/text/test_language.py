@@ -141,6 +141,12 @@ def test_the_right_language_is_the_most_probable(identifier: Identifier) -> None
         assert found[right] >= identifier.minimum
         impossible = [value for value in found.values() if value < identifier.minimum]
         assert len(impossible) >= len(SENTENCES) - 2
+        assert identifier.likeliest(sentence) == right
+
+
+def test_text_of_no_language_looks_like_some_or_none(identifier: Identifier) -> None:
+    for sentence in ("", "12 %", "\x01\x02", "?" * 3000):
+        assert identifier.likeliest(sentence).isalpha()
 
 
 def test_languages_are_known_or_not(identifier: Identifier) -> None:
@@ -223,6 +229,7 @@ def test_a_fasttext_model(model: Path) -> None:
     assert identifier.probabilities([SENTENCES["en"]], "eng")[0] > 0.9
     assert identifier.probabilities([SENTENCES["de"]], "eng_Latn")[0] < 0.1
     assert identifier.probabilities([""], "eng")[0] == 1
+    assert [identifier.likeliest(text) for text in (SENTENCES["de"], "")] == ["deu_Latn", "un"]
 
 
 def test_a_file_that_is_no_model(tmp_path: Path) -> None:

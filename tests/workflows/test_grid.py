@@ -109,7 +109,7 @@ def test_rules_data_and_bounds(path: Path) -> None:
         ("rule = 1", "rules are tables"),
         ("[[rule]]\nmaximum = 1", "a rule has no name"),
         ("[[rule]]\nname = ['length']", "a rule has no name"),
-        ("[[rule]]\nname = 'lenght'", "perhaps length"),
+        ("[[rule]]\nname = 'lenght'", "did you mean length"),
         ("[[rule]]\nname = 'length'\nlongest = 1", "no parameter 'longest'"),
         ("[[rule]]\nname = 'length'\nminimum = 9\nmaximum = 8", "nothing is within 9 and 8"),
         ("'training.seed' = 1\n[training]\nseed = 2", "training.seed is given twice"),
