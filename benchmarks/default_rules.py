@@ -52,6 +52,7 @@ RAW = {
 }
 """Sets with copies and untranslated rows; a header names the languages of a file with several."""
 DECLARATION = "Declaration"
+_LANGUAGES = re.compile(r"\b([a-z]{2,3})-([a-z]{2,3})\b")
 SHORT = 4
 ARTICLES = 5
 SEED = 1
@@ -138,9 +139,7 @@ def sets(
     for group, patterns in groups.items():
         for path in sorted(path for pattern in patterns for path in data.glob(pattern)):
             rows = rows_of(path)
-            named = re.search(r"\b([a-z]{2,3})-([a-z]{2,3})\b", path.name) or re.search(
-                r"\b([a-z]{2})-([a-z]{2})$", path.parent.name
-            )
+            named = _LANGUAGES.search(path.parent.name) or _LANGUAGES.search(path.name)
             if named:
                 yield group, named.groups(), [(row[0], row[1]) for row in rows]
                 continue

@@ -180,7 +180,7 @@ def listing(names: Sequence[str] = ()) -> str:
 
 DEFAULT = tuple(
     """
-    empty length:count=tokens,maximum=200 length-ratio:count=tokens,maximum=3
+    empty length:count=tokens,maximum=200 length-ratio:count=letters,maximum=2.5,added=5
     long-word:maximum=100 letter-words alphabet-ratio:minimum=0.3 only-symbols only-numbers
     script identical similarity repetition bad-encoding unicode-noise escaped-unicode
     space-noise glued-words urls breadcrumbs boilerplate placeholders tags language

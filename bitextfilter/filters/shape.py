@@ -29,6 +29,7 @@ _UNITS: dict[str, Callable[[BatchSide], NDArray[Any]]] = {
     "words": lambda side: side.word_counts,
     "tokens": lambda side: side.token_counts,
     "characters": lambda side: side.lengths,
+    "letters": lambda side: side.letter_lengths,
     "bytes": lambda side: side.utf8.ends - side.utf8.starts,
 }
 
@@ -50,14 +51,16 @@ class Empty(SideFault):
 
 @dataclass(frozen=True)
 class Length(SideBounded):
-    """Each side has a length within bounds, in words, tokens, characters or bytes (``count``).
+    """Each side has a length within bounds, in words, tokens, characters, letters or bytes.
 
     Words stand between spaces. Tokens are words, but in scripts written without spaces two
-    characters (Chinese, Japanese) or five (Thai, Khmer, Lao...) count as one.
+    characters (Chinese, Japanese) or five (Thai, Khmer, Lao...) count as one. Letters are
+    characters but white space; a Chinese character counts as three, a kana or Korean syllable as
+    two. ``count`` says which.
     """
 
     name = "length"
-    unit = "words (or tokens, characters, bytes) of each side, 0 and up"
+    unit = "words (or tokens, characters, letters, bytes) of each side, 0 and up"
     origin = (
         "Wieting et al. 2017, sections 5.5–5.7; OpusFilter LengthFilter; Bicleaner not_too_short"
     )
@@ -74,8 +77,8 @@ class Length(SideBounded):
 class LengthRatio(Length):
     """The longer side is at most ``maximum`` times as long as the shorter one.
 
-    ``count`` is words, tokens, characters or bytes, as in ``length``. A blank side counts as half
-    a unit, so that the ratio is finite.
+    ``count`` is as in ``length``. A blank side counts as half a unit, so that the ratio is finite.
+    ``added`` is added to both lengths: short sides may then differ more than long ones.
     """
 
     name = "length-ratio"
@@ -85,9 +88,10 @@ class LengthRatio(Length):
 
     minimum: float | None = None
     maximum: float | None = 3
+    added: float = setting(0, within=">= 0")
 
     def values(self, pairs: Pairs) -> Floats:
-        lengths = np.maximum(super().values(pairs), 0.5)
+        lengths = np.maximum(super().values(pairs), 0.5) + self.added
         return np.asarray(lengths.max(axis=1) / lengths.min(axis=1))
 
 
