@@ -282,6 +282,12 @@ class BatchSide:
         return np.where(unspaced > 0, np.maximum(1, others + unspaced), words)
 
     @property
+    def letter_tokens(self) -> Floats:
+        """Tokens of each sentence, as in ``token_counts``, that hold a letter, ``(n,)``."""
+        words = self.words_holding(characters.in_category("L"))
+        return np.where(self._unspaced > 0, self.token_counts, words)
+
+    @property
     def letter_lengths(self) -> Integers:
         """Characters but white space, each as the letters of an alphabet it is worth, ``(n,)``.
 
