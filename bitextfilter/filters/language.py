@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import compress, filterfalse
 
 import numpy as np
+import regex
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
@@ -16,7 +17,7 @@ from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
 from bitextfilter.languages import any_language
 from bitextfilter.text import characters
-from bitextfilter.text.language import load_identifier
+from bitextfilter.text.language import IDENTIFIERS, load_identifier, untaught_scripts
 
 
 def _share(part: Integers, whole: Integers, of_nothing: float) -> Floats:
@@ -207,6 +208,16 @@ class ScriptInconsistencies(SideBounded):
         return np.bincount(np.searchsorted(side.ends, first[scripts > 1]), minlength=len(side))
 
 
+_MOSTLY = 0.5
+_WORD = regex.compile(r"\p{L}+")
+_REPEATED = regex.compile(r"(\p{L}{1,4})\1{2,}")
+
+
+def _distinct_letters(text: str) -> int:
+    """Count the letters of the words of a text, each word once, and ``hahaha`` as ``ha``."""
+    return sum(map(len, {_REPEATED.sub(r"\1", word) for word in _WORD.findall(text.lower())}))
+
+
 def _is_name(word: str) -> bool:
     """Return True if the first letter of *word* is a capital."""
     return next(filter(str.isalpha, word), "").isupper()
@@ -218,8 +229,9 @@ class Language(Bounded):
 
     For fastText, ``identifier`` is the file, and ``labels=eng_Latn,deu_Latn`` gives its names of
     the languages where they differ. Without ``minimum`` each identifier has its own, low enough
-    to pass names and short text. Sides with fewer than ``letters`` letters pass. A side may have
-    foreign names: one that fails is identified again without the words that have a capital.
+    to pass names and short text. Sides with fewer than ``letters`` letters pass. One that fails is
+    identified again without the words that have a capital, which may be foreign names. A side with
+    fewer letters if each word counts once (``Bye bye bye!``) passes, too.
     """
 
     name = "language"
@@ -275,7 +287,17 @@ class Language(Bounded):
             enough = np.flatnonzero(letters >= self.letters)
             texts = [side.sentences[index] for index in enough.tolist()]
             values[enough, place] = self._probabilities(texts, name)
+            self._excuse(values[:, place], side)
         return values
+
+    def _excuse(self, values: Floats, side: BatchSide) -> None:
+        """Pass sentences that fail, in a script in which identifiers do not know the language."""
+        failed = np.flatnonzero(values < self.bounds[0])
+        if len(failed) and self.identifier in IDENTIFIERS and side.language is not None:
+            untaught = untaught_scripts(side.language)
+            if untaught:
+                shares = _share_in(side.at(failed), *untaught)
+                values[failed[shares > _MOSTLY]] = 1
 
     def _probabilities(self, sentences: Sequence[str], language: str) -> Floats:
         """Return the probabilities of *language*, at best of the words without a capital alone."""
@@ -286,6 +308,9 @@ class Language(Bounded):
         again = [sum(map(str.isalpha, rest)) >= self.letters for rest in rests]
         some = failed[again]
         found[some] = np.maximum(found[some], identify([*compress(rests, again)], language))
+        failed = np.flatnonzero(found < low)
+        distinct = [_distinct_letters(sentences[at]) for at in failed.tolist()]
+        found[failed[np.array(distinct, dtype=np.int64) < self.letters]] = 1
         return found
 
     def _names(self, languages: LanguagePair) -> tuple[str, ...]:
