@@ -49,7 +49,8 @@ class AlphabetRatio(SideBounded):
 class Script(Bounded):
     """Each side has a large enough share of letters of its language's scripts.
 
-    The scripts are the likely ones of the Unicode CLDR, or that of a tag (``sr-Latn``). Of
+    The scripts are the likely ones of the Unicode CLDR, or that of a tag (``sr-Latn``). A Chinese
+    character counts as three letters of an alphabet, a kana or Korean syllable as two. Of
     simplified or traditional Chinese (``zh-Hans``, ``zh-TW``), the share among the characters that
     only one of them has counts, too, if a side has two of the other.
     ``source`` and ``target`` name Unicode scripts instead (``source=Latin,target=Han,Latin``);
@@ -95,7 +96,7 @@ class Script(Bounded):
             if (named := (self.source, self.target)[place]) is not None:
                 shares[:, place] = _share_in(side, *named.split(","))
             elif side.language is not None and side.language.scripts:
-                share = _share_in(side, *side.language.scripts, "Common", "Inherited")
+                share = _weighed_share(side, side.language.scripts)
                 shares[:, place] = np.minimum(share, _variant_share(side, side.language.variant))
         return shares
 
@@ -104,6 +105,23 @@ def _share_in(side: BatchSide, *scripts: str) -> Floats:
     """Return the share of the letters of each sentence that are in *scripts*, ``(n,)``."""
     letters = side.counted(characters.is_alphabetic())
     return _share(side.counted(letters_in(*scripts)), letters, of_nothing=1)
+
+
+_WORTH = {"Hani": 3, "Hang": 2, "Hira": 2, "Kana": 2, "Yiii": 2}
+"""Scripts → letters of an alphabet that a character is worth: see ``BatchSide.letter_lengths``."""
+
+
+def _weighed_share(side: BatchSide, scripts: Sequence[str]) -> Floats:
+    """Return the share of letters in the *scripts* of a language, ``(n,)``.
+
+    A character of a dense script counts as several: a Latin name may be longer than the rest.
+    """
+    own = side.counted(letters_in(*scripts, "Common", "Inherited"))
+    letters = side.counted(characters.is_alphabetic())
+    for script in set(scripts) & set(_WORTH):
+        more = (_WORTH[script] - 1) * side.counted(letters_in(script))
+        own, letters = own + more, letters + more
+    return _share(own, letters, of_nothing=1)
 
 
 _FEWEST_OTHERS = 2
