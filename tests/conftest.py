@@ -14,6 +14,7 @@ from tqdm import tqdm
 from warm import warm
 
 from bitextfilter.commands.frame import messages
+from bitextfilter.io import workers
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that tests start inherit
 
@@ -76,6 +77,12 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(messages.Messages, "begin", begin)
     monkeypatch.setattr(tqdm, "update", take_a_minute)
+
+
+@pytest.fixture
+def workers_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands start worker processes for any number of rows."""
+    monkeypatch.setattr(workers, "_here", lambda *_: iter(()))
 
 
 @pytest.fixture(scope="session")

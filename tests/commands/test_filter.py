@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from console import BIN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,15 +94,15 @@ def test_scores_are_read_from_columns() -> None:
     assert result.stdout_bytes.endswith(b"0.7\tmlp=0.7<=0.7")
 
 
+@pytest.mark.usefixtures("workers_at_once")
 def test_processes_and_windows_change_nothing(tmp_path: Path) -> None:
     data = ROWS + b"\n" + ROWS + b"\n"
     expected = invoke(*RULES, "--explain", "--threads", 1, data=data).stdout_bytes
     (tmp_path / "rows.tsv").write_bytes(data)
     words = [*RULES, "--explain", "--threads", "3", "--batch-size", "1"]
-    line = [sys.executable, str(BIN / "bitext-filter"), *words, "-i", str(tmp_path / "rows.tsv")]
-    done = subprocess.run(line, capture_output=True, timeout=60, check=True)
-    assert done.stdout == expected
-    assert b"letter-words        4        4" in done.stderr
+    done = invoke(*words, "-i", tmp_path / "rows.tsv")
+    assert done.stdout_bytes == expected
+    assert "letter-words        4        4" in done.stderr
 
 
 def test_a_file_of_rules(tmp_path: Path) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from console import BIN, ROOT
+from console import ROOT
 
 from bitextfilter.commands.filter import main
 
@@ -68,6 +66,7 @@ def test_a_text_may_be_a_column() -> None:
     assert "stdin:1: 3 columns, expected at least 4 (--column 4)" in missing.stderr
 
 
+@pytest.mark.usefixtures("workers_at_once")
 def test_texts_by_shards_and_processes(tmp_path: Path) -> None:
     file = tmp_path / "texts.txt"
     file.write_bytes(TEXTS)
@@ -77,8 +76,7 @@ def test_texts_by_shards_and_processes(tmp_path: Path) -> None:
         ["--threads", "2", "--batch-size", "2"],
         ["--threads", "1", "--resume", str(tmp_path / "resume"), "--shard-rows", "2"],
     ):
-        line = [sys.executable, str(BIN / "bitext-filter"), "-q", *words, *more, str(file)]
-        assert subprocess.run(line, capture_output=True, check=True, timeout=60).stdout == expected
+        assert invoke("-q", *words, *more, file).stdout_bytes == expected
     parts = [invoke(*words, "--shard", f"{n}/2", file).stdout_bytes for n in (1, 2)]
     assert b"".join(parts) == expected
 

@@ -115,6 +115,7 @@ def test_counts_are_of_rows(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.usefixtures("workers_at_once")
 def test_processes_and_windows_change_nothing(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("".join(f"{n}  MÃ¼ller\tx  {n}\n" for n in range(50)), encoding="utf-8")

@@ -23,6 +23,8 @@ from unittest.mock import patch
 from console import BIN, ROOT
 from lines import inputs
 
+from bitextfilter.io import workers
+
 PATIENCE = 120.0
 """Seconds that a run may take on a busy machine."""
 
@@ -167,6 +169,7 @@ def _command(words: list[str], folder: Path, blow: Blow, log: Path, reader: Any)
     if blow.clock:
         clock = time.time
         time.time = lambda: clock() + blow.clock * seen[0]
+    workers._here = lambda *_: iter(())  # they start for any number of rows
     sys.addaudithook(hear)
     runpy.run_path(sys.argv[0], run_name="__main__")
 
