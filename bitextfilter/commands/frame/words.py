@@ -60,8 +60,8 @@ def completer_of(
     Names of models, rules and measures are known; most arguments are paths.
     """
     known = next((_OPTIONS[name] for name in names if name in _OPTIONS), None)
-    folder = "DIR" in metavar or "FOLDER" in metavar or "MODEL" in metavar
-    if re.search(r"NAME\|DIR|MODEL", metavar):
+    folder = re.search(r"DIR|FOLDER|^MODEL", metavar)
+    if re.match(r"NAME\|DIR|MODEL", metavar):
         known = _models
     path = known is None or known is _models
     if path and not (is_argument or folder or "FILE" in metavar):
