@@ -101,6 +101,8 @@ def test_one_command_at_a_time_has_a_bar(terminal: Terminal) -> None:
     shown = terminal.shown()
     assert b" 40000 rows [" not in shown and b" 0 rows [" not in shown
     assert b"\r\x1b[Kbitext-read: 40000 rows, 0 rejected" in shown
+    terminal.start("-i", "none").communicate(timeout=60)
+    assert b"\r\x1b[Kbitext-read: none: cannot be opened" in terminal.shown()
     first.communicate(timeout=60)
     terminal.start().communicate(b"".join(ROWS), timeout=60)
     shown = terminal.shown()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 import click
 
+from bitextfilter.commands.frame.terminal import turn
 from bitextfilter.errors import (
     BitextError,
     DeviceError,
@@ -176,6 +177,8 @@ def tell(message: str, label: str = "", colour: str = "") -> None:
     """
     shown = printable(f"{label} {message}" if label else message)
     with suppress(OSError, ValueError):
+        if (shared := turn()) is not None:
+            shared.make_room()
         if colour and shown.startswith(label) and has_colours():
             shown = click.style(label, fg=colour) + shown[len(label) :]
         click.echo(shown, err=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
-import os
 import sys
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from bitextfilter.commands.frame.exits import tell
+from bitextfilter.commands.frame.terminal import turn
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -21,56 +20,6 @@ LINE_SECONDS = 60.0
 
 _ESTIMATED = "{l_bar}{bar}| {n_fmt}{unit} [{elapsed}<{remaining}, {rate_fmt}{postfix}]"
 """The form of a bar whose total is an estimate."""
-
-
-class _Turn:
-    """A terminal on which one command at a time has a bar, of all that share it, as in a pipe.
-
-    As the file of a bar it leaves out the text of all others. The turn is a lock on the terminal,
-    so it ends with its holder. Where terminals have none, all have their turn.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._lock: int | None = None
-        self._held = False
-        with suppress(OSError):
-            name = os.ttyname(stream.fileno())
-            self._lock = os.open(name, os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        """Write a part of the bar, if this command has or now gets the turn."""
-        self._held = self._held or self._take()
-        return self._stream.write(text) if self._held else len(text)
-
-    def _take(self) -> bool:
-        """Take the turn; returns whether no other has it."""
-        try:
-            if self._lock is not None:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:  # it has no locks
-            self._lock = None
-        return True
-
-    def clear(self) -> None:
-        """Make room for a message where another command has a bar, which draws it again."""
-        if self._held:
-            return
-        if self._take():
-            self.end()
-        else:
-            self._stream.write("\n" if os.environ.get("TERM") == "dumb" else "\r\x1b[K")
-
-    def end(self) -> None:
-        """Leave the turn to others."""
-        self._held = False
-        if self._lock is not None:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
 
 
 class Messages:
@@ -88,7 +37,7 @@ class Messages:
         self._unit = ""
         self._expected = 0
         """A total that is an estimate."""
-        self._turn = _Turn(sys.stderr) if self._has_bar else None
+        self._turn = turn() if self._has_bar else None
         self._begun = self._spoken = time.monotonic()
         self._idle = 0.0
         """Seconds that the progress stood at its beginning, as far as lines tell."""
@@ -154,8 +103,6 @@ class Messages:
         with suppress(OSError):
             if self._bar is not None:
                 self._bar.clear()
-            if self._turn is not None:
-                self._turn.clear()
         tell(message, f"{self._command}:", colour)
 
     def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
