@@ -163,7 +163,8 @@ def _with_formats(run: Run, settings: _Settings) -> _Settings:
     if not source and len(read) > 1:
         source = "moses"
     source = source or "tsv"
-    taken = max(FORMATS[source].files, 1) if given.input == "-" else 0
+    several = FORMATS[source].files > 1
+    taken = FORMATS[source].files if several or given.input == "-" else 0
     target = target or ("moses" if len(files) - taken == 2 else "tsv")
     return replace(settings, source=source, target=target)
 

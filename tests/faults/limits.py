@@ -60,7 +60,7 @@ COMMANDS = {
     "dedup": "bitext-dedup --match normalised -i {rows} -o {out} --groups {rejects}",
     "noise": "bitext-noise --seed 1 --rate shuffled=0.5 -i {rows} -o {out}",
     "jsonl": "bitext-convert --to jsonl -i {rows} -o {out}",
-    "tmx": "bitext-convert --to tmx --languages aa,bb -i {rows} -o {out}",
+    "tmx": "bitext-convert --to tmx --languages en,de -i {rows} -o {out}",
     "parquet": "bitext-convert --to parquet -i {rows} -o {out}",
     "csv": "bitext-convert --to csv -i {rows} -o {out}",
     "moses": "bitext-convert --to moses -i {rows} {out} {rejects}",

@@ -122,7 +122,7 @@ LINES = {
     " -o out.model",
     "yields": "bitext-judge report @/sample.tsv @/labels.tsv --disagreements out.apart -o out.tsv",
     "convert": "bitext-convert --to moses -i @/rows.tsv out.aa out.bb.gz",
-    "convert to tmx": "bitext-convert --to tmx --languages aa,bb -i @/rows.tsv -o out.tmx",
+    "convert to tmx": "bitext-convert --to tmx --languages en,de -i @/rows.tsv -o out.tmx",
     "convert to parquet": "bitext-convert --to parquet --numbers 3 -i @/scored.tsv -o out.parquet",
     "convert to datasets": "bitext-convert --to datasets -i @/rows.tsv out.data",
     "rank a table": "bitext-rank -i @/scored.parquet --column 3 -o out.tsv",

@@ -26,7 +26,10 @@ _LATEST = 10
 _STAMP = r"(?:([0-9]{1,4}):)?([0-5]?[0-9]):([0-5]?[0-9])(?:[,.]([0-9]{1,3}))?"
 _TIMES = re.compile(rf"\s*{_STAMP}\s*-->\s*{_STAMP}(?:\s.*)?")
 _ODD_TIMES = re.compile(
-    r"\s*[0-9]+:(?:[0-9:,. ]*-->|[0-9]+:[0-9][0-9,.]{0,8}\W{1,8}[0-9]+:[0-9]+:[0-9])"
+    r"\s*[0-9]+:[0-9,. ]*-->"
+    r"|\s*[0-9]+:[0-9]+:[^>]{0,20}-->"
+    r"|\s*[0-9]+:[0-9]+:[0-9][0-9,.]{0,8}\W{1,8}[0-9]+:[0-9]+:[0-9]"
+    r"|.{0,40}-->\s*[0-9]+:[0-9]"
 )
 """A line that is meant to be one of times."""
 _DIGITS = 10
@@ -85,7 +88,7 @@ def _subtitles(lines: Sequence[str], name: str) -> Subtitles:
         line = next((n for n in other if not lines[n].strip().isdecimal()), other[0]) + 1
         raise InputError(f"no cue of an SRT file: {_EXPECTED}", file=name, line=line)
     cues, bad = list[Cue](), list[BadRow]()
-    for head, place, end in zip(heads, places, [*heads[1:], len(lines)], strict=True):
+    for head, place, end in zip(heads, places, [*heads, len(lines)][1:], strict=True):
         shown = _text(lines[place + 1 : end], is_vtt)
         times = _TIMES.fullmatch(lines[place])
         start, stop = _times(times) if times else (0, -1)

@@ -115,7 +115,6 @@ class TmxReader(UnitReader[_Unit]):
         With *all_variants*, each text in the one language makes a pair with each in the other.
         """
         super().__init__(stream, _Parser(name), keep)
-        self.texts = languages
         self.further = Counter()
         self._all = all_variants
         self._found: list[Language] = []

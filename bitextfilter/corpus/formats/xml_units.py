@@ -247,7 +247,9 @@ class UnitParser(ABC, Generic[_Unit]):
             self._outside, self.text = self.text, None
             if self._outside is not None:
                 kinds = map(attributes.get, ("ctype", "type", "subType"))
-                self._outside.append(f" {_CODE}" if _LINE_BREAKS.intersection(kinds) else _CODE)
+                self._outside.append(
+                    f"{_CODE} {_CODE}" if _LINE_BREAKS.intersection(kinds) else _CODE
+                )
         self._inside += 1
 
     def _end(self, name: str) -> None:
@@ -322,12 +324,13 @@ class UnitReader(PairReader, Generic[_Unit]):
         """Return the error of a file of units without a pair."""
 
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
-        """Yield the pairs in order. Raises InputError for a file of units without a pair."""
-        parser, pairs = self._parser, 0
+        """Yield the pairs in order, and bad units. Raises InputError for a file without either."""
+        parser, found_any = self._parser, False
         for piece in self._pieces():
             parser.feed(piece)
             for unit in parser.ready:
                 if isinstance(unit, BadRow):
+                    found_any = True
                     yield unit
                     continue
                 found = self.pairs_of(unit)
@@ -335,10 +338,10 @@ class UnitReader(PairReader, Generic[_Unit]):
                     self.skip(found)
                     continue
                 for texts in found:
-                    pairs += 1
+                    found_any = True
                     yield self._pair(unit, *texts)
             parser.ready.clear()
-        if self.skipped and not pairs:
+        if self.skipped and not found_any:
             raise self.without_pairs()
 
     def note_language(self, code: str) -> None:
