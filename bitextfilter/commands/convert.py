@@ -181,7 +181,8 @@ def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     read, write = list(files[:place]), list(files[place:])
     if place != count[0] and not (place == 1 and not count[0]):
         number = sum(count) if count[0] else f"{count[1]} or {count[1] + 1}"
-        raise click.UsageError(f"expected {number} FILEs, those to read before those to write")
+        order = "those to read before those to write" if count[1] else "-o names the one to write"
+        raise click.UsageError(f"expected {number} FILEs, {order}")
     given = run.row_settings
     if read and given.input != "-":
         raise click.UsageError("one input can be read: --input or FILE")

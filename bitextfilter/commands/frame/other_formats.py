@@ -48,6 +48,8 @@ def remedy_of(row: BadRow, inputs: Sequence[str], command: str) -> str:
     files = "".join(f" {shlex.quote(path)}" for path in inputs if path != "-")
     if table and not files:
         files = " FILE"
+    if command == "bitext-convert":
+        return f"--from {options} reads this format"
     return f"bitext-convert --from {options}{files} | {command} reads this format"
 
 

@@ -8,6 +8,7 @@ Candidate Recommendation, 2019.
 
 from __future__ import annotations
 
+import codecs
 import html
 import re
 from collections import Counter
@@ -32,6 +33,7 @@ _ODD_TIMES = re.compile(
     r"|.{0,40}-->\s*[0-9]+:[0-9]"
 )
 """A line that is meant to be one of times."""
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DIGITS = 10
 _MARKS = re.compile(r"</?[biu]>|</?font[^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
 _VTT_MARKS = re.compile(r"<rt[^<>]*>[^<>]*(?:</rt>)?|<[^<>]*>")
@@ -66,7 +68,8 @@ def read_cues(stream: BinaryIO, name: str) -> Subtitles:
     Raises InputError for a file that is not UTF-8, or begins with something else.
     """
     try:
-        text = read_small(stream, name).decode("utf-8-sig")
+        data = read_small(stream, name)
+        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         remedy = "iconv -f LATIN1 -t UTF-8, or the like, converts it"
         raise InputError(

@@ -62,7 +62,7 @@ def test_cues() -> None:
         Cue(2, 5000, 6500, "Good day"),
         Cue(8, 3_723_400, 3_723_500, "- A <3 B - c"),
     ]
-    assert cues("") == []
+    assert cues(data[1:].encode("utf-16")) == cues(data) and cues("") == []
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_cues() -> None:
         ("\n\nfilm\n1\n00:00:01,000 --> 00:00:02,000\n", 3, "no cue of an SRT file"),
         ("1\nGood day\n", 2, "no cue of an SRT file"),
         (b"1\n00:00:01,000 --> 00:00:02,000\nsch\xf6n\n", None, "not UTF-8 at byte 36; iconv"),
-        ("1\n00:00:01,000 --> 00:00:02,000\na\n".encode("utf-16"), None, "not UTF-8 at byte 1"),
+        (b"\xff\xfe1", None, "not UTF-8 at byte 3; iconv"),
     ],
 )
 def test_files_that_are_no_subtitles(data: str | bytes, line: int | None, message: str) -> None:
