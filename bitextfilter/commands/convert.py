@@ -153,29 +153,27 @@ def _check(settings: _Settings) -> None:
 def _with_formats(run: Run, settings: _Settings) -> _Settings:
     """Return the settings with both formats: those given, else by the names of files."""
     files, given = settings.files, run.row_settings
-    target = settings.target or format_of(given.output) or ""
-    form = FORMATS.get(target)
-    written = (form.files * (form.files > 1) or len(form.folder[:1])) if form else 0
-    read = [given.input] if given.input != "-" else list(files[: len(files) - written])
-    source = settings.source or (format_of(read[0]) if read else "")
-    if is_table(read[0] if read else "") and (is_given("scol") or is_given("tcol")):
-        source = settings.source or "tsv"  # a table as rows
-    if not source and len(read) > 1:
-        source = "moses"
-    source = source or "tsv"
-    several = FORMATS[source].files > 1
-    taken = FORMATS[source].files if several or given.input == "-" else 0
-    target = target or ("moses" if len(files) - taken == 2 else "tsv")
+    target = settings.target or format_of(given.output)
+    last = FORMATS[target].written_files if target else 0
+    read = files[: len(files) - last] if given.input == "-" else [given.input]
+    source = settings.source or _named_format(read)
+    first = FORMATS[source].read_files or int(given.input == "-")
+    target = target or ("moses" if len(files) - first == 2 else "tsv")
     return replace(settings, source=source, target=target)
+
+
+def _named_format(paths: Sequence[str]) -> str:
+    """Return the format of the files to read by their names: by default tsv, of two moses."""
+    as_rows = is_given("scol") or is_given("tcol")
+    if not paths or (as_rows and is_table(paths[0])):
+        return "tsv"
+    return format_of(paths[0]) or ("moses" if len(paths) > 1 else "tsv")
 
 
 def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     """Return the FILEs to read (without any, -i) and those to write."""
     source, target = FORMATS[settings.source], FORMATS[settings.target]
-    count = (
-        source.files * (source.files > 1),
-        target.files * (target.files > 1 or bool(target.folder)),
-    )
+    count = source.read_files, target.written_files
     files = settings.files
     place = len(files) - count[1]
     read, write = list(files[:place]), list(files[place:])

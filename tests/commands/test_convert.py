@@ -342,6 +342,8 @@ def test_two_files_of_other_names_are_moses_and_that_is_told(files: Path) -> Non
     assert result.stderr.splitlines()[0] == (
         "bitext-convert: a.en, a.de are read as moses, line by line (--from names another format)"
     )
+    message = "stdin:1: 1 column, expected at least 2 (--tcol 2); --from tmx reads this format"
+    says_one_line(call("--to", "csv", data=TMX_FILE), 65, message)
     says_one_line(call("a.en", "no.de"), 66, "no.de: cannot be opened")
 
 

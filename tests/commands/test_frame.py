@@ -208,6 +208,8 @@ def test_too_many_bad_rows_end_the_run(
             {"x": '{"id": 1, "en": "a", "de": "b"}\n'},
             "--from jsonl --fields en,de x | bitext-count",
         ),
+        ({"x.srt": "1\n", "y.vtt": "a\n"}, "bitext-convert --from srt x.srt y.vtt | bitext-count"),
+        ({"x.tsv": "1\n", "y.tsv": "a\n"}, "; --on-error reject --rejects FILE keeps going"),
         ({"x.tmx": "<?xml version='1.0'?>\n"}, "bitext-convert --from tmx x.tmx |"),
         ({"x.en": "a\n"}, "--on-error reject --rejects FILE keeps going"),
         ({"x.en": "a\n", "y.en": "a\n", "z.en": "a\n"}, "--on-error reject --rejects FILE"),

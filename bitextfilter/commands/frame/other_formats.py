@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import click
 
+from bitextfilter.corpus.formats.registry import FORMATS, format_of
 from bitextfilter.io.files import is_table
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import UNFIT_REASON, BadRow
@@ -42,7 +43,7 @@ def remedy_of(row: BadRow, inputs: Sequence[str], command: str) -> str:
     table = row.line.startswith((b"PAR1", b"ARROW1\0"))
     if not table and (b"\t" in row.line or not row.reason.startswith("1 column,")):
         return row.remedy
-    options = _format(row.line) or ("moses" if len(inputs) == 2 else "")
+    options = _format(row.line) or _named_format(inputs)
     if not options:
         return row.remedy
     files = "".join(f" {shlex.quote(path)}" for path in inputs if path != "-")
@@ -51,6 +52,14 @@ def remedy_of(row: BadRow, inputs: Sequence[str], command: str) -> str:
     if command == "bitext-convert":
         return f"--from {options} reads this format"
     return f"bitext-convert --from {options}{files} | {command} reads this format"
+
+
+def _named_format(paths: Sequence[str]) -> str:
+    """Return the format of two files that are read as pairs; empty if they are none."""
+    if len(paths) != 2:
+        return ""
+    named = format_of(paths[0]) or "moses"
+    return named if FORMATS[named].files == 2 else ""
 
 
 def _format(line: bytes) -> str:

@@ -40,6 +40,16 @@ class Format:
     caches: str = ""
     """A pattern for what its readers leave in the folder."""
 
+    @property
+    def read_files(self) -> int:
+        """The FILEs that it must be given to read; none if one input is enough."""
+        return self.files if self.files > 1 else 0
+
+    @property
+    def written_files(self) -> int:
+        """The FILEs that it must be given to write, a folder among them."""
+        return 1 if self.folder else self.read_files
+
     def reader(self, inputs: Inputs, settings: FormatSettings) -> PairReader:
         """Return the reader of *inputs*."""
         made: PairReader = import_module(_PLACE + self.module).reader(inputs, settings)
