@@ -247,8 +247,8 @@ def main(run: Run, settings: _Settings) -> None:
     """
     settings, named = _with_formats(run, settings), bool(settings.source)
     _check(settings)
-    format_settings = _format_settings(run, settings)
     read, write = _split(run, settings)
+    format_settings = _format_settings(run, settings, is_table(read[0]))
     target = FORMATS[settings.target]
     reader = FORMATS[settings.source].reader(_Inputs(run, read), format_settings)
     if settings.source == "moses" and not named:
@@ -266,11 +266,11 @@ def main(run: Run, settings: _Settings) -> None:
     _summarise(run, settings, reader)
 
 
-def _format_settings(run: Run, settings: _Settings) -> FormatSettings:
+def _format_settings(run: Run, settings: _Settings, table: bool) -> FormatSettings:
     from bitextfilter.corpus.formats.base import FormatSettings
 
     columns = run.row_settings.columns
-    header = is_given("header") or (settings.source == "tsv" and run.row_settings.header)
+    header = is_given("header") or (settings.source == "tsv" and table)
     if not header and any(isinstance(column.where, str) for column in columns.wanted()):
         raise click.UsageError("a column can only be named with --header")
     return FormatSettings(
