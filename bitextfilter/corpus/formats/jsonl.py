@@ -90,7 +90,9 @@ def _found(place: dict[str, Any], name: str) -> Any:
         return place[name]
     first, dot, rest = name.partition(".")
     inner = place.get(first)
-    return _found(inner, rest) if dot and isinstance(inner, dict) else _MISSING
+    if dot and isinstance(inner, dict):
+        return _found(inner, rest)
+    return None if dot and first in place and inner is None else _MISSING
 
 
 def _sentence(place: dict[str, Any], name: str) -> str:

@@ -27,8 +27,8 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow
 from bitextfilter.languages import Language
 
-_MOST_CODES = 1000
-"""Codes of languages that are remembered."""
+_MOST_CODES, _LONGEST_CODE = 1000, 64
+"""Codes of languages that are remembered, and their characters."""
 _LONGEST, _SHOWN = 100, 10
 """Characters of a reason; codes that a message has."""
 _SCRIPTS = {"Hans": "Simplified", "Hant": "Traditional", "Cyrl": "Cyrillic", "Latn": "Latin"}
@@ -64,7 +64,8 @@ class _Parser(UnitParser[_Unit]):
                 raise self.damage(self.unit.line, reason)
             self.unit, self._language = _Unit(self.line), None
         elif name == "tuv":
-            self._language = attributes.get("xml:lang") or attributes.get("lang") or ""
+            language = attributes.get("xml:lang") or attributes.get("lang") or ""
+            self._language = language[:_LONGEST_CODE]
             if self.unit is not None:
                 self.unit.languages.append(self._language)
         elif name == "seg":
@@ -146,15 +147,20 @@ class TmxReader(UnitReader[_Unit]):
         if not all(texts):
             return self._reason(unit)
         for variants, read in zip(texts, self._read, strict=True):
-            if len(variants) > 1:
-                variants.sort(key=itemgetter(0))
-                if not self._all:
-                    self.further.update(code for _, code, _ in variants[1:])
-                    del variants[1:]
+            variants.sort(key=itemgetter(0))
+            if not self._all:
+                self._leave_out(variants[1:])
+                del variants[1:]
             if len(read) < _MOST_CODES:
                 read.update(code for _, code, _ in variants)
         source, target = texts
         return [(one, other) for *_, one in source for *_, other in target]
+
+    def _leave_out(self, variants: Sequence[tuple[bool, str, str]]) -> None:
+        """Count further texts by their codes."""
+        for _, code, _ in variants:
+            known = code in self.further or len(self.further) < _MOST_CODES
+            self.further[code if known else "others"] += 1
 
     def _reason(self, unit: _Unit) -> str:
         """Return why a unit has no pair."""

@@ -142,7 +142,7 @@ def test_damage_takes_linear_time() -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_no_pair_is_wrong_after_a_line_is_lost_or_doubled(data: st.DataObject) -> None:
-    count = data.draw(st.integers(2, 8))
+    count = data.draw(st.integers(3, 8))
     lines = "".join(map(unit, range(count))).splitlines(keepends=True)
     for _ in range(data.draw(st.integers(1, 2))):
         place = data.draw(st.integers(0, len(lines) - 1))
