@@ -183,6 +183,8 @@ def test_help_alone_is_its_own_and_a_wrong_word_is_told() -> None:
         ("filter --rule length:maxmum=3", "; did you mean maximum?"),
         ("filter --without langauge", "; did you mean language?"),
         ("filter --list lenght", "; did you mean length?"),
+        ("score --similarty mlp", "; did you mean --similarity?"),
+        ("rank --top", "; did you mean --top-lines, --top-words"),
     ],
 )
 def test_a_wrong_word_gets_a_suggestion(line: str, suggestion: str) -> None:

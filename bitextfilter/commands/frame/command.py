@@ -96,7 +96,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import NotFoundError
 from bitextfilter.models.folders import unverified
-from bitextfilter.settings import none_of
+from bitextfilter.settings import nearest, none_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -169,7 +169,7 @@ class _Framed(click.Command):
             code = guard.code or code
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else self.name
-            message = error.format_message().rstrip(".")
+            message = _usage_fault(error)
             tell(f"{' '.join(message.split())} (see {path} --help)", f"{path}:", ERROR)
             code = 2
         except (click.Abort, KeyboardInterrupt):
@@ -184,6 +184,15 @@ class _Framed(click.Command):
             return super().make_context(*arguments, **extra)
         except BrokenPipeError:
             raise click.exceptions.Exit(0) from None
+
+
+def _usage_fault(error: click.UsageError) -> str:
+    """Return the message of a usage error; of an unknown option, with a suggestion of ours."""
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        names = chain.from_iterable(one.opts for one in error.ctx.command.get_params(error.ctx))
+        options = [name for name in names if name.startswith("-")]
+        return f"No such option {error.option_name}{nearest(error.option_name, options)}"
+    return error.format_message().rstrip(".")
 
 
 class Command(_Framed):
