@@ -34,6 +34,8 @@ _Answer = tuple[Any, BaseException | None, str, set[str]]
 
 WORTH = 4.0
 """Workers are started for items that take this many times as long as a worker takes to be ready."""
+_FREE = 0.8
+"""Workers are started where this process had this share of a core: else other programs have it."""
 
 
 def map_in_order(
@@ -57,9 +59,9 @@ def map_as_it_pays(
     """Yield ``function(item)`` for each item, in order; else as ``map_in_order``.
 
     It begins in this process: before a worker is of use, it must do again what this one has done
-    so far, start and load. Workers are started once the items left are worth it, and this process
-    goes on until all are ready. *share* returns the share of the items that is read; where that is
-    unknown, as many are expected as there were.
+    so far, start and load. Workers are started once the items left are worth it, unless other
+    programs take the cores, and this process goes on until all are ready. *share* returns the
+    share of the items that is read; where that is unknown, as many are expected as there were.
     """
     return _mapped(function, items, processes, _in_turn, share)
 
@@ -107,15 +109,17 @@ def _here(
     share: Callable[[], float | None],
 ) -> Iterator[_Result]:
     """Yield results of this process, until *every* worker is ready."""
-    start, worked, due = 0.0, 0.0, False
+    start, worked, took, due = 0.0, 0.0, 0.0, False
     for item in stream:
-        before = time.thread_time()
+        begun, before = time.monotonic(), time.thread_time()
         result = function(item)
         after = time.thread_time()
         if start:
             worked += after - before
+            took += time.monotonic() - begun
             part = share() or 0.5
-            due = due or worked * (1 - part) / part >= WORTH * start
+            pays = worked * (1 - part) / part >= WORTH * start
+            due = due or (pays and worked >= _FREE * took)
         else:
             start = after  # of the process: Python, imports, all that was loaded
         yield result

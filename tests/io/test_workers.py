@@ -151,6 +151,7 @@ def soon(function: Callable[[int], int], items: Iterable[int], processes: int) -
     """Map as it pays, where it pays at once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workers, "WORTH", 0)
+        patch.setattr(workers, "_FREE", 0)
         yield from map_as_it_pays(function, items, processes, lambda: None)
 
 
@@ -248,14 +249,19 @@ def test_few_items_are_done_here() -> None:
     assert results == [(10 * number, os.getpid()) for number in range(20)]
 
 
-@pytest.mark.parametrize(("share", "items"), [(None, 5), (0.5, 5), (0.1, 2), (0.75, 13)])
-def test_workers_are_started_for_items_that_are_worth_it(
-    share: float | None, items: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("share", "load", "items"),
+    [(None, 1, 5), (0.5, 1, 5), (0.1, 1, 2), (0.75, 1, 13), (0.1, 1.2, 2), (0.1, 1.3, None)],
+)
+def test_workers_are_started_for_items_that_are_worth_it_on_cores_that_are_free(
+    share: float | None, load: float, items: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = itertools.count()  # the start takes one, and so does each item
-    monkeypatch.setattr(
-        workers, "time", SimpleNamespace(thread_time=lambda: (next(seconds) + 1) // 2)
-    )
+    computed, passed = itertools.count(), itertools.count()  # the start takes a second, items too
+    times = {
+        "thread_time": lambda: (next(computed) + 1) // 2,
+        "monotonic": lambda: load * (next(passed) // 2),
+    }
+    monkeypatch.setattr(workers, "time", SimpleNamespace(**times))
     done: list[int] = []
     started: list[int] = []
 
@@ -266,11 +272,12 @@ def test_workers_are_started_for_items_that_are_worth_it(
     monkeypatch.setattr(workers._Worker, "is_ready", never_ready)
     for number in map_as_it_pays(abs, range(50), 2, lambda: share):
         done.append(number)
-    assert (done, started[0] + 1) == ([*range(50)], items)
+    assert (done, started[0] + 1 if started else None) == ([*range(50)], items)
 
 
 def test_workers_that_are_ready_continue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "WORTH", 0)
+    monkeypatch.setattr(workers, "_FREE", 0)
     deadline, results = time.monotonic() + 60, list[tuple[int, int]]()
     for result, pid in map_as_it_pays(tenfold, itertools.count(), 2, lambda: None):
         results.append((result, pid))
@@ -287,6 +294,7 @@ def test_an_error_comes_in_its_turn_wherever_it_is(
     processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "WORTH", 0)
+    monkeypatch.setattr(workers, "_FREE", 0)
     results = map_as_it_pays(refuse_five, range(9), processes, lambda: None)
     assert [next(results) for _ in range(5)] == [0, 1, 2, 3, 4]
     with pytest.raises(InputError, match="numbers:5: five; leave it out"):
