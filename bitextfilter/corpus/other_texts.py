@@ -108,40 +108,44 @@ class OtherTexts:
     def _add_columns(
         self, rows: Sequence[Sequence[str]], numbers: Sequence[int], sides: Sequence[str]
     ) -> None:
-        """Add rows that have a text of each side."""
+        """Add rows that have a text of each side: those that are found alone, or the pair."""
         forms = [
             [self._normalisers[side](text) for side, text in zip(sides, row, strict=True)]
             for row in rows
         ]
+        long = [[*map(self._is_long, row)] for row in forms]
         for place, side in enumerate(sides):
-            self._add_texts(side, [row[place] for row in forms], numbers)
+            alone = [
+                (row[place], number)
+                for row, number, flags in zip(forms, numbers, long, strict=True)
+                if flags[place]
+            ]
+            self._texts[side].add(alone)
         if len(sides) == len(SIDES):
-            self._add_pairs(forms, numbers)
+            every = self._settings.by == "pair"
+            found = zip(forms, numbers, long, strict=True)
+            self._pairs.add(
+                [(text_key(row), n) for row, n, flags in found if every or not any(flags)]
+            )
 
     def _add_lines(self, rows: Sequence[Sequence[str]], numbers: Sequence[int]) -> None:
-        """Add the texts of all columns, and any two of them, as both sides may have them."""
-        forms = {
-            side: [[normalise(text) for text in row] for row in rows]
-            for side, normalise in self._normalisers.items()
-        }
-        for of_side in forms.values():
-            each = [number for number, row in zip(numbers, of_side, strict=True) for _ in row]
-            self._add_texts(_ANY, [text for row in of_side for text in row], each)
-        for sources, targets, number in zip(*forms.values(), numbers, strict=True):
-            places = permutations(range(len(sources)), 2)
-            pairs = [(sources[one], targets[other]) for one, other in places]
-            self._add_pairs(pairs, [number] * len(pairs))
-
-    def _add_texts(self, name: str, texts: Sequence[str], numbers: Sequence[int]) -> None:
-        """Add the texts that are long enough to be found alone."""
-        long = [place for place, text in enumerate(texts) if self._is_long(text)]
-        self._texts[name].add([texts[i] for i in long], [numbers[i] for i in long])
-
-    def _add_pairs(self, pairs: Sequence[Sequence[str]], numbers: Sequence[int]) -> None:
-        """Add the pairs that are compared as such: by pair, all, or else those of short texts."""
-        all_pairs = self._settings.by == "pair"
-        kept = [i for i, pair in enumerate(pairs) if all_pairs or not any(map(self._is_long, pair))]
-        self._pairs.add([text_key(pairs[i]) for i in kept], [numbers[i] for i in kept])
+        """Add the texts of all columns, and any two of the short ones, as both sides of a pair."""
+        source, target = self._normalisers.values()
+        alone, pairs = [], []
+        for row, number in zip(rows, numbers, strict=True):
+            sources = [*map(source, row)]
+            targets = sources if source is target else [*map(target, row)]
+            long = [*map(self._is_long, sources)]
+            alone += [(text, number) for text, found in zip(sources, long, strict=True) if found]
+            if source is not target:
+                alone += [
+                    (text, number) for text, found in zip(targets, long, strict=True) if found
+                ]
+            short = [place for place, found in enumerate(long) if not found]
+            for one, other in permutations(short, 2):
+                pairs.append((text_key((sources[one], targets[other])), number))
+        self._texts[_ANY].add(alone)
+        self._pairs.add(pairs)
 
     def _is_long(self, text: str) -> bool:
         return word_count(text) >= self._settings.words
@@ -157,7 +161,7 @@ class OtherTexts:
         }
         equal, near = [], []
         for side, texts in forms.items():
-            found = [self._texts[name].find(texts) for name in (_ANY, side)]
+            found = [known.find(texts) for known in (self._texts[_ANY], self._texts[side]) if known]
             equal.append(_first([one for one, _ in found], len(rows)))
             near.append(_first([other for _, other in found], len(rows)))
         if self._settings.by == "pair":
@@ -178,7 +182,7 @@ class OtherTexts:
 
 
 def _normalisers(settings: AgainstSettings) -> dict[str, Wording]:
-    """Return the functions for the texts of both sides."""
+    """Return the functions for the texts of both sides: the same one, unless languages matter."""
 
     def of(code: str) -> Wording:
         if settings.match == "exact":
@@ -186,7 +190,9 @@ def _normalisers(settings: AgainstSettings) -> dict[str, Wording]:
         normalise = normaliser(settings.ignore, code)
         return lambda text: normalise(untokenised(text))
 
-    return dict(zip(SIDES, map(of, settings.languages or ("", "")), strict=True))
+    each = {code: of(code) for code in settings.languages or ("",)}
+    codes = settings.languages or ("", "")
+    return {side: each[code] for side, code in zip(SIDES, codes, strict=True)}
 
 
 class _Numbers:
@@ -195,10 +201,10 @@ class _Numbers:
     def __init__(self) -> None:
         self._table = KeyTable(1 << 60)
 
-    def add(self, digests: Sequence[bytes], numbers: Sequence[int]) -> None:
+    def add(self, numbered: Sequence[tuple[bytes, int]]) -> None:
         """Add the keys that are new, each with the first of its numbers, which ascend."""
         first: dict[bytes, int] = {}
-        for digest, number in zip(digests, numbers, strict=True):
+        for digest, number in numbered:
             first.setdefault(digest, number)
         keys, values = as_keys(list(first)), np.array(list(first.values()), np.int64)
         new = self._table.find(keys) == 0
@@ -216,18 +222,23 @@ class _Texts:
     def __init__(self, likeness: Likeness | None) -> None:
         self._equal = _Numbers()
         self._near = None if likeness is None else SharedNgrams(likeness)
+        self._any = False
 
-    def add(self, texts: Sequence[str], numbers: Sequence[int]) -> None:
-        """Add *texts*; an equal one keeps the first number."""
-        keys = [text_key((text,)) for text in texts]
+    def __bool__(self) -> bool:
+        return self._any
+
+    def add(self, numbered: Sequence[tuple[str, int]]) -> None:
+        """Add texts with their numbers, which ascend; of equal ones, the first counts."""
+        self._any = self._any or bool(numbered)
+        first: dict[str, int] = {}
+        for text, number in numbered:
+            first.setdefault(text, number)
+        keys = [text_key((text,)) for text in first]
         if self._near is not None:
-            known = self._equal.find(keys).tolist()
-            new: dict[str, int] = {}
-            for text, number, place in zip(texts, numbers, known, strict=True):
-                if not place:
-                    new.setdefault(text, number)
-            self._near.add(list(new), np.array(list(new.values()), np.int64))
-        self._equal.add(keys, numbers)
+            known = (self._equal.find(keys) > 0).tolist()
+            new = [one for one, old in zip(first.items(), known, strict=True) if not old]
+            self._near.add([text for text, _ in new], np.array([n for _, n in new], np.int64))
+        self._equal.add([*zip(keys, first.values(), strict=True)])
 
     def find(self, texts: Sequence[str]) -> tuple[Integers, Integers]:
         """Return the number of an equal text, or 0, and of one that shares n-grams, or 0."""

@@ -9,6 +9,7 @@ elements of one have one in common with the other, so its rarest will do. None i
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,13 +18,14 @@ import numpy as np
 from bitextfilter.arrays import Floats, Integers, Keys, Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.units import apart, word_units
+from bitextfilter.text.units import apart, is_unspaced, word_units
 from bitextfilter.text.words import numbered
 
 _BASE = 0x9E3779B97F4A7C15
 """Odd, and 5 modulo 8, so that its powers repeat as late as possible modulo 2⁶⁴."""
 _MOST_WORDS = 1 << 17
 """Words whose hashes are kept: some 15 MB."""
+_WORD = re.compile(r"[^\W_]\S*")
 _BLOCK = 1024
 """Texts that are looked up at a time."""
 
@@ -33,7 +35,9 @@ def word_count(text: str) -> int:
 
     Counts as ``word_units`` does.
     """
-    return sum(any(map(str.isalnum, unit)) for unit in word_units(text))
+    if is_unspaced(text):
+        return sum(any(map(str.isalnum, unit)) for unit in word_units(text))
+    return len(_WORD.findall(text))
 
 
 @dataclass(frozen=True)
@@ -206,7 +210,8 @@ class _Index:
 def _ranges(starts: Integers, lengths: Integers) -> Integers:
     """Return the places of ranges, one after the other."""
     ends = np.cumsum(lengths)
-    return np.arange(int(lengths.sum())) + np.repeat(starts - (ends - lengths), lengths)
+    places: Integers = np.arange(int(lengths.sum())) + np.repeat(starts - ends + lengths, lengths)
+    return places
 
 
 def _paired(hashes: Keys, rows: Integers) -> Keys:
