@@ -168,7 +168,7 @@ def deduplicate(
     match: str = "exact",
     by: str = "pair",
     keep: str = "first",
-    ignore: Iterable[str] = ("case", "punctuation", "digits", "space"),
+    ignore: Iterable[str] = ("case", "punctuation", "space"),
     similarity: float = 0.8,
     shingle: int = 4,
 ) -> Iterator[Pair]:
