@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     COUNT,
     NumberRange,
     as_amount,
     as_column,
     flag,
-    languages_option,
     needs_own_file,
     option,
     row_options,
@@ -252,8 +252,8 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
     text of any column, normalised, without the marks of a tokeniser, with small changes, or within
     a longer text. What is found there does not depend on --match and --by; with --by source, only
     the source is looked up. Texts of less than 3 words are found only with their translation. The
-    keys of these files stay in memory, beside --memory: some 60 bytes a different text, and 30 a
-    different n-gram.
+    keys of these files stay in memory, beside --memory: some 60 bytes a different text, and up to
+    75 an n-gram.
 
     Keys have 128 bits: two of 100 million texts have the same key with a probability of 10^-23.
     Near duplicates are found by MinHash with a probability of 99 % or more; each is checked by
