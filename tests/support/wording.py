@@ -21,7 +21,7 @@ def is_letter(character: str) -> bool:
 def carries_meaning(text: str, place: int) -> bool:
     """Whether the mark at a place is part of a number, a name or an operator."""
     around = "\0\0" + text + "\0\0\0"
-    far, before, mark, after, next_ = around[place : place + 5]
+    far, before, mark, after, next_ = tuple(around[place : place + 5])
     numbers = before.isdecimal() and after.isdecimal()
     spaced = far.isdecimal() and before == after == " " and next_.isdecimal()
     rules = {
