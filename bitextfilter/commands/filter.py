@@ -188,6 +188,7 @@ def _usable_rules(
     for reason in dict.fromkeys(passed_over.values()):
         run.note(f"passed over: {reason}")
     run.facts["languages"] = ",".join(languages) if languages else None
+    run.row_checks.languages = languages if languages and len(languages) == 2 else None
     run.facts["passed over"] = dict(passed_over)
     return able, languages
 

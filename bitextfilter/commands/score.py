@@ -187,6 +187,7 @@ def _score(
     from bitextfilter.scoring.column_languages import checked_windows
     from bitextfilter.scoring.scored_rows import ScoreLines
 
+    run.row_checks.columns = settings.column_check
     rows, by_program = run.rows(), program.scorer_command is not None
     names = program.measures(settings.measures)
     size = run.common.batch_size

@@ -9,6 +9,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import BadRow, Row
 from bitextfilter.models.folders import find_model, read_config, split_width
 from bitextfilter.scoring.scored_rows import sides
+from bitextfilter.text.input_checks import swapped_columns
 from bitextfilter.text.language import check_columns, told_languages
 from bitextfilter.text.processor import TextProcessor
 
@@ -54,7 +55,9 @@ def checked_windows(
     checked = False
 
     def check(rows: Sequence[Row]) -> None:
-        if warning := check_columns(*sides(rows), processor):
+        texts = sides(rows)
+        warning = check_columns(*texts, processor) or swapped_columns(*texts, processor.languages)
+        if warning:
             warn(f"{warning} (--scol and --tcol choose columns)")
 
     for window in windows:
