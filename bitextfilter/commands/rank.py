@@ -13,6 +13,8 @@ import click
 
 from bitextfilter.commands.frame.budget import Budget
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.cuts import CutCheck, name_languages, rows_of
+from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
 from bitextfilter.commands.frame.options import (
     NATURAL,
     RECOMMENDED,
@@ -140,14 +142,18 @@ class _Incoming:
         """Return the number of --min-score, for the measure of --similarity if it is given."""
         from bitextfilter.scoring.thresholds import measure_of
 
-        wanted = self._settings.min_score
+        wanted, run, reader = self._settings.min_score, self._run, self.reader
         if wanted != RECOMMENDED:
             return wanted
-        model = str(self._run.model_name)
-        reader = self.reader
+        lines = reader.ahead(CHECKED_ROWS)
+        if run.languages_open:
+            name_languages(run, rows_of(run, reader, lines))
+        model = str(run.model_name)
         column = None if reader.header is None else reader.column_name(self._place)
         measure = measure_of(model, similarity, column)
-        return self._run.recommended_cut(model, measure)
+        cut = run.recommended_cut(model, measure)
+        CutCheck(model, measure, self._settings.column)(run, reader, lines)
+        return cut
 
     def read(self) -> Ranked:
         """Read everything, and rank it."""

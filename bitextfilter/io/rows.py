@@ -28,6 +28,8 @@ UNFIT_REASON = "a tab or line break in a text"
 WINDOW_BYTES = 1 << 24
 """A window ends early once its lines hold 16 MiB."""
 
+_AHEAD_BYTES = 1 << 20
+
 _Item = TypeVar("_Item")
 
 
@@ -352,8 +354,7 @@ class RowReader:
         if not self.starts:
             return b""
         if self.header is None:
-            ahead = list(islice(self._lines, 1))
-            self._lines = chain(ahead, self._lines)
+            self.ahead(1)
             return self._bom
         added = "".join(f"\t{name}" for name in names).encode()
         return self._bom + self.header + added + (self.header_ending or b"\n")
@@ -366,14 +367,25 @@ class RowReader:
         line = self.first_line(names)
         if not self.starts or self.header is not None:
             return line
-        ahead = list(islice(self._lines, 1))
-        self._lines = chain(ahead, self._lines)
+        ahead = self.ahead(1)
         first = without_ending(ahead[0]) if ahead else b""
         places = range(max([first.count(b"\t"), *known]) + 1)
         named = {place % len(places): name for place, name in known.items()}
         made = [named.get(place, f"column {place + 1}") for place in places]
         ending = ahead[0][len(first) :] if ahead else b""
         return line + "\t".join([*made, *names]).encode() + (ending or b"\n")
+
+    def ahead(self, count: int) -> list[bytes]:
+        """Wait for the next *count* lines, fewer if they hold 1 MiB, and return them, unread."""
+        lines: list[bytes] = []
+        held = 0
+        while len(lines) < count and held < _AHEAD_BYTES:
+            if (line := next(self._lines, None)) is None:
+                break
+            lines.append(line)
+            held += len(line)
+        self._lines = chain(lines, self._lines)
+        return lines
 
     def watch(self, function: Callable[[list[bytes]], object], count: int) -> None:
         """Call *function* with the first *count* lines to come, once they are read.
