@@ -87,10 +87,11 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     the rows of the fold that pass --min-score.
 
     --min-score recommended takes the threshold that --model recommends for --similarity; without
-    --similarity, for the measure that the header names, or for the default of bitext-score.
+    --similarity, for the measure that the header names, or for the default of bitext-score. Some
+    rows are scored again: scores of another model than --model are refused.
 
     --top-words counts words between white space; for languages without spaces, --count characters
-    (without white space) or subwords. Only this reads --scol and --tcol.
+    (without white space) or subwords. Only this and the recommended cut read --scol and --tcol.
 
     --rejects gets the other rows, with their rank or score as the reason. All rows wait in a
     temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory.
