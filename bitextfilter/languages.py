@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import chain
@@ -161,15 +161,17 @@ def _unknown(text: str) -> SettingsError:
 def find_language(language: str, known: Iterable[str]) -> str | None:
     """Return the one of *known* languages that is *language*, as it is spelt there; else None.
 
-    The same spelling comes first, then the same tag, then the same code. Spellings that nobody
-    knows, as an old model may have, are found as they are.
+    The same spelling comes first, then the same tag, then the same code. Codes that nobody knows,
+    as a model may have, are found as they are.
     """
     names = list(known)
-    for form in (str, _tag, _code):
-        wanted = form(language)
-        for name in names:
-            if form(name) == wanted:
-                return name
+    if language in names:
+        return language
+    wanted = any_language(language)
+    read = [*map(any_language, names)]
+    for alike in ([one == wanted for one in read], [one.code == wanted.code for one in read]):
+        if True in alike:
+            return names[alike.index(True)]
     return None
 
 
@@ -180,16 +182,24 @@ def is_language(text: str) -> bool:
     return text.strip().lower() in _names()
 
 
-def _tag(text: str) -> str:
-    with suppress(SettingsError):
-        return read_language(text).tag
-    return text
+def own_language(language: str, known: Sequence[str]) -> str:
+    """Return :func:`find_language` among the languages of a model.
+
+    Raises SettingsError where the model has none such.
+    """
+    found = language if language in known else find_language(language, known)
+    if found is None:
+        *others, last = known
+        names = f"{', '.join(others)} and {last}" if others else last
+        raise SettingsError(f"the model's languages are {names}, not {language!r}")
+    return found
 
 
-def _code(text: str) -> str:
+def any_language(text: str) -> Language:
+    """Return :func:`read_language`, or a language of which nothing but its code is known."""
     with suppress(SettingsError):
-        return read_language(text).code
-    return text
+        return read_language(text)
+    return Language(text)
 
 
 @functools.cache

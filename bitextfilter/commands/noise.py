@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.options import COUNT, flag, languages_option, option, row_options
+from bitextfilter.commands.frame.language_options import languages_option
+from bitextfilter.commands.frame.options import COUNT, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
 from bitextfilter.corpus.mistakes import MISTAKES

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import FOLDER, as_language, is_given, option
+from bitextfilter.commands.frame.language_options import as_language
+from bitextfilter.commands.frame.options import FOLDER, is_given, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
     NEW_MODEL,

@@ -14,6 +14,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.facts import letters_in
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
+from bitextfilter.languages import any_language
 from bitextfilter.text import characters
 from bitextfilter.text.language import load_identifier
 
@@ -45,8 +46,11 @@ class AlphabetRatio(SideBounded):
 
 @dataclass(frozen=True)
 class Script(Bounded):
-    """Each side has a large enough share of letters of its language's script.
+    """Each side has a large enough share of letters of its language's scripts.
 
+    The scripts are the likely ones of the Unicode CLDR, or that of a tag (``sr-Latn``). Of
+    simplified or traditional Chinese (``zh-Hans``, ``zh-TW``), the share among the characters that
+    only one of them has counts, too, if a side has two of the other.
     ``source`` and ``target`` name Unicode scripts instead (``source=Latin,target=Han,Latin``);
     then letters of no script, as the long mark of Japanese, count as foreign. A side without
     letters has 1.
@@ -75,21 +79,43 @@ class Script(Bounded):
                 "(source=Latin,target=Cyrillic)"
             )
 
+    def unable(self, languages: LanguagePair) -> dict[int, str]:
+        """Return the sides with neither a named script nor a known one."""
+        named = (self.source, self.target)
+        return {
+            place: f"the script of {language} is unknown"
+            for place, language in enumerate(languages or ())
+            if named[place] is None and not any_language(language).scripts
+        }
+
     def values(self, pairs: Pairs) -> Floats:
         shares = np.ones((len(pairs), len(pairs.sides)))
         for place, side in enumerate(pairs.sides):
             if (named := (self.source, self.target)[place]) is not None:
-                scripts = named.split(",")
-            elif side.language is not None:
-                scripts = [*characters.scripts_of(side.language), "Common", "Inherited"]
-            else:
-                continue
-            own, letters = (
-                side.counted(letters_in(*scripts)),
-                side.counted(characters.is_alphabetic()),
-            )
-            shares[:, place] = _share(own, letters, of_nothing=1)
+                shares[:, place] = _share_in(side, *named.split(","))
+            elif side.language is not None and side.language.scripts:
+                share = _share_in(side, *side.language.scripts, "Common", "Inherited")
+                shares[:, place] = np.minimum(share, _variant_share(side, side.language.variant))
         return shares
+
+
+def _share_in(side: BatchSide, *scripts: str) -> Floats:
+    """Return the share of the letters of each sentence that are in *scripts*, ``(n,)``."""
+    letters = side.counted(characters.is_alphabetic())
+    return _share(side.counted(letters_in(*scripts)), letters, of_nothing=1)
+
+
+_FEWEST_OTHERS = 2
+"""Characters of the other variant: a name or an old form may have one."""
+
+
+def _variant_share(side: BatchSide, variant: str | None) -> Floats:
+    """Return the share of characters of a variant of Chinese among those of one alone, ``(n,)``."""
+    if variant is None:
+        return np.ones(len(side))
+    other = "Hant" if variant == "Hans" else "Hans"
+    own, others = (side.counted(characters.only_in(each)) for each in (variant, other))
+    return np.where(others < _FEWEST_OTHERS, 1.0, _share(own, own + others, of_nothing=1))
 
 
 @dataclass(frozen=True)
@@ -110,7 +136,7 @@ class Letters(SideBounded):
     def side_values(self, side: BatchSide) -> Floats:
         if side.language is None:
             return np.ones(len(side))
-        own = side.alphabetic & characters.alphabet(side.language)[side.codes]
+        own = side.alphabetic & characters.alphabet(side.language.tag)[side.codes]
         return _share(side.count(own), side.count(side.alphabetic), of_nothing=1)
 
 
@@ -218,12 +244,19 @@ class Language(Bounded):
         super().prepare(languages)
         if len(self._names(languages)) != len(languages or ()):
             raise SettingsError(f"{self.name}: give a label for each side, as eng_Latn,deu_Latn")
-        identifier = load_identifier(self.identifier)
-        for language in self._names(languages):
-            if not identifier.knows(language):
-                raise SettingsError(
-                    f"{self.name}: {self.identifier} cannot identify the language {language!r}"
-                )
+        for reason in self.unable(languages).values():
+            raise SettingsError(f"{self.name}: {reason}")
+
+    def unable(self, languages: LanguagePair) -> dict[int, str]:
+        """Return the sides in a language that the identifier does not know."""
+        if languages is None:
+            return {}
+        knows = load_identifier(self.identifier).knows
+        return {
+            place: f"{self.identifier} cannot identify the language {language!r}"
+            for place, language in enumerate(self._names(languages))
+            if not knows(language)
+        }
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -233,8 +266,11 @@ class Language(Bounded):
 
     def values(self, pairs: Pairs) -> Floats:
         values = np.ones((len(pairs), len(pairs.sides)))
-        names = self._names(pairs.languages)
-        for place, (side, name) in enumerate(zip(pairs.sides, names, strict=False)):
+        tags = tuple(side.language.tag for side in pairs.sides if side.language is not None)
+        knows = load_identifier(self.identifier).knows
+        for place, (side, name) in enumerate(zip(pairs.sides, self._names(tags), strict=False)):
+            if not knows(name):
+                continue
             letters = side.counted(characters.in_category("L"))
             enough = np.flatnonzero(letters >= self.letters)
             texts = [side.sentences[index] for index in enough.tolist()]

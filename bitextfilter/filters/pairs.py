@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.filters.facts import SPREAD, FactReader, Facts, Sort, holds, sketched
 from bitextfilter.io.fields import Utf8, Utf8Texts, utf8_of
+from bitextfilter.languages import any_language
 from bitextfilter.text import characters
 
 SIDES = ("source", "target")
@@ -29,18 +30,22 @@ class BatchSide:
     reader: FactReader | None = None
 
     def __init__(self, sentences: Sequence[str], language: str | None = None) -> None:
-        """Take *sentences* without line ends, and their *language* if it is known."""
+        """Take *sentences* without line ends, and their *language*, as ``en``, if it is known."""
         self.sentences = sentences
-        self.language = language
+        self.language = None if language is None else any_language(language)
         self._masks: dict[str | int, tuple[Sort, Mask]] = {}
 
     def __len__(self) -> int:
         """Return n."""
         return len(self.sentences)
 
+    @property
+    def _tag(self) -> str | None:
+        return self.language and self.language.tag
+
     def at(self, places: Integers) -> BatchSide:
         """Return the sentences at these places, ascending, shape ``(m,)``."""
-        side = BatchSide(_chosen(self.sentences, places), self.language)
+        side = BatchSide(_chosen(self.sentences, places), self._tag)
         side.reader = self.reader
         return side
 
@@ -249,7 +254,7 @@ class BatchSide:
         unspaced = self.script_in(*characters.UNSPACED)
         if not unspaced.any():
             return None
-        side = BatchSide(self.sentences, self.language)
+        side = BatchSide(self.sentences, self._tag)
         side.codes = np.where(unspaced, np.uint32(0x20), self.codes)
         return side
 
@@ -327,14 +332,15 @@ class Pairs:
         Args:
             sources: n sentences.
             targets: their n partners; None: there is one side.
-            languages: the code of each side (ISO 639-1), if they are known.
+            languages: of each side, in any spelling, if they are known.
             column: returns the numbers of a column by its name, ``(n,)``; NaN: no number.
         """
         texts = (sources,) if targets is None else (sources, targets)
         self.sides = tuple(map(BatchSide, texts, languages or (None,) * len(texts)))
         """Source and target, or the only side."""
-        self.languages = languages
-        self._column = column
+        self.languages = languages and tuple(any_language(each).code for each in languages)
+        """The codes of the sides, as ``zh`` of ``zh-Hans``."""
+        self._tags, self._column = languages, column
 
     def __len__(self) -> int:
         """Return n."""
@@ -359,7 +365,7 @@ class Pairs:
         """Return the pairs at these places, shape ``(m,)``."""
         texts = [_chosen(side.sentences, places) for side in self.sides]
         column = self._column and (lambda name: self.column(name)[places])
-        pairs = Pairs(texts[0], texts[1] if len(texts) > 1 else None, self.languages, column)
+        pairs = Pairs(texts[0], texts[1] if len(texts) > 1 else None, self._tags, column)
         return pairs.read_by(self.source.reader)
 
     def read_by(self, reader: FactReader | None) -> Pairs:

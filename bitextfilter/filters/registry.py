@@ -23,6 +23,7 @@ from bitextfilter.filters import (
     web,
 )
 from bitextfilter.filters.custom import imported_rule
+from bitextfilter.filters.pairs import SIDES
 from bitextfilter.filters.rule import LanguagePair, Rule, sides_of
 
 _MODULES = (shape, language, likeness, web, agreement, figures, fluency, custom)
@@ -257,7 +258,8 @@ def usable(
     """Return the rules that can run, and by name why each skipped rule cannot.
 
     Only optional rules are skipped; errors of others are raised, with their file. An optional
-    rule gives way to a rule of its name that is asked for. A single language is that of texts of
+    rule gives way to a rule of its name that is asked for. One that cannot check the language of
+    a side is skipped for it, as ``language(target)``. A single language is that of texts of
     one side: rules that compare sides are refused, and those of the default ones left out.
     """
     one = sides_of(languages) == 1
@@ -270,11 +272,17 @@ def usable(
         try:
             if one:
                 _refuse_two_sides(rule)
-            rule.prepare(languages)
+            unable = rule.unable(languages)
+            if not (optional and unable):
+                rule.prepare(languages)
         except (SettingsError, DeviceError) as error:
             if not optional:
                 raise type(error)(f"{file}: " * bool(file) + str(error)) from error
             passed_over[rule.name] = str(error)
+            continue
+        names = SIDES if sides_of(languages) > 1 else ("",)
+        passed_over |= {rule.named(names[side]): why for side, why in unable.items()}
+        if len(unable) == len(names):
             continue
         if rule in able:
             raise SettingsError(f"{file}: " * bool(file) + f"{rule.name} is given twice")

@@ -118,11 +118,14 @@ class Messages:
             parts.append(f"after {minutes:.0f} min")
         return ", ".join(parts)
 
-    def note(self, message: str, colour: str = "") -> None:
-        """Write a message; ignore a closed or full stderr. A *colour* is that of its label."""
+    def note(self, message: str, colour: str = "", always: bool = False) -> None:
+        """Write a message; ignore a closed or full stderr. A *colour* is that of its label.
+
+        One that is to be read *always* is written though quiet.
+        """
         self.notes.append(message)
         self._spoken = time.monotonic()
-        if self._quiet:
+        if self._quiet and not always:
             return
         with suppress(OSError):
             if self._bar is not None:
@@ -180,7 +183,6 @@ class Run:
     """The file of rejected rows (``reject_line``), if there is one, once ``rows()`` was called."""
     first_bad: BadRow | None = None
     row_checks: RowChecks = field(default_factory=RowChecks)
-    """Of the first rows of the input."""
 
     def __post_init__(self) -> None:
         """Start the clock."""
@@ -482,6 +484,10 @@ class Run:
     def note(self, message: str) -> None:
         """Write a message to stderr, unless -q."""
         self.messages.note(message)
+
+    def tell(self, message: str, always: bool) -> None:
+        """Write a message to stderr; *always*: -q does not hide it."""
+        self.messages.note(message, always=always)
 
     def warn(self, message: str) -> None:
         """Write a warning to stderr, unless -q."""
