@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,19 +56,27 @@ def report(
 
     Raises SettingsError for a bad value, or if the model recommends no cut for any name.
     """
-    from bitextfilter.reports.page import Report, SideLanguages
-
-    names, tags = _names(names, columns, shown), language_tags(languages) or ("", "")
+    names, sides = _names(names, columns, shown), language_tags(languages) or ("", "")
     places = [[member_place(str(n)) for n in columns], *map(_one_place, (label, reasons))]
     survey = names, count, seed
     corpora = [_corpus(pairs, title, places, survey)]
     corpora += [] if against is None else [_corpus(against, "against", places, survey)]
     cuts = {} if model is None else _cuts(model, names)
-    return (
-        Report(corpora, title, SideLanguages(*tags), shown, cuts, reasons is not None)
-        .html()
-        .decode()
-    )
+    return _page(corpora, title, cuts, (sides, shown, reasons is not None))
+
+
+def _page(
+    corpora: Sequence[Corpus],
+    title: str,
+    cuts: Mapping[str, float],
+    form: tuple[tuple[str, str], int, bool],
+) -> str:
+    """Return the page; its *form*: languages, pairs shown, and whether pairs have reasons."""
+    from bitextfilter.reports.page import Report, SideLanguages
+
+    sides, shown, reasons = form
+    page = Report(corpora, title, SideLanguages(*sides), shown, cuts, reasons)
+    return page.html().decode()
 
 
 def _names(names: Sequence[str], columns: Sequence[int], shown: int) -> Sequence[str]:
