@@ -180,10 +180,11 @@ def listing(names: Sequence[str] = ()) -> str:
 
 DEFAULT = tuple(
     """
-    empty length:count=tokens,maximum=200 length-ratio:count=tokens,maximum=3
-    long-word:maximum=100 letter-words alphabet-ratio:minimum=0.3 only-symbols only-numbers
-    script identical similarity repetition bad-encoding unicode-noise escaped-unicode
-    space-noise glued-words urls breadcrumbs boilerplate placeholders tags language
+    empty length:count=tokens,maximum=200 length-ratio:count=letters,maximum=2.5,added=5
+    long-word:maximum=100 letter-words alphabet-ratio:minimum=0.3,exclude_whitespace=yes
+    only-symbols only-numbers script identical:words=2 similarity:words=2 repetition:least=24
+    bad-encoding unicode-noise escaped-unicode space-noise glued-words urls:count=words
+    breadcrumbs boilerplate placeholders tags language
     """.split()  # noqa: SIM905 - a list would be a page long
 )
 """Default rules: they keep good bitext of any language."""
@@ -281,7 +282,8 @@ def usable(
             passed_over[rule.name] = str(error)
             continue
         names = SIDES if sides_of(languages) > 1 else ("",)
-        passed_over |= {rule.named(names[side]): why for side, why in unable.items()}
+        sides = {rule.named(names[side]): why for side, why in unable.items()}
+        passed_over |= {name: f"{name}: {why}" for name, why in sides.items()}
         if len(unable) == len(names):
             continue
         if rule in able:

@@ -303,9 +303,13 @@ class SideFault(Rule):
                 raise SlowRuleError(self.name, index) from error
         return found
 
+    def faulty_sides(self, pairs: Pairs) -> Mask:
+        """Return the sides that have the fault, shape ``(n, sides)``."""
+        return np.stack([self.faulty(side) for side in pairs.sides], axis=1)
+
     def check(self, pairs: Pairs) -> RuleResult:
         """Look for the fault in every sentence; name it only where the reason is asked for."""
-        faulty = np.stack([self.faulty(side) for side in pairs.sides], axis=1)
+        faulty = self.faulty_sides(pairs)
 
         def reason(index: int) -> str:
             sides = zip(pairs.side_names, pairs.sides, faulty[index], strict=True)

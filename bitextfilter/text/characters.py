@@ -114,8 +114,9 @@ def is_space() -> NDArray[np.bool_]:
 
 
 UNSPACED = {
-    **dict.fromkeys(("Han", "Hiragana", "Katakana", "Bopomofo"), 2),
+    **dict.fromkeys(("Han", "Hiragana", "Katakana", "Bopomofo", "Yi"), 2),
     **dict.fromkeys(("Thai", "Lao", "Khmer", "Myanmar", "Tibetan"), 5),
+    **dict.fromkeys(("Balinese", "Javanese", "New_Tai_Lue", "Tai_Le", "Tai_Tham", "Tai_Viet"), 5),
 }
 """Scripts that are written without spaces between words, and the characters that count as a word.
 

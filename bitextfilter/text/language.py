@@ -24,7 +24,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.languages import any_language
+from bitextfilter.languages import Language, any_language
 
 if TYPE_CHECKING:
     from bitextfilter.text.processor import TextProcessor
@@ -205,12 +205,32 @@ _WITHIN = {
     "hr": "bs sr",
     "kok": "gom",
     "lv": "ltg",
+    "ms": "id",
     "no": "nn",
     "sr": "bs hr",
     "uz": "uzs",
     "zh": "lzh wuu yue",
 }
 """Languages → those within them, or written alike, that identifiers tell apart by chance."""
+
+
+def _alike(code: str) -> set[str]:
+    """Return the codes that identifiers may take a language for, itself among them."""
+    groups = [{head, *others.split()} for head, others in _WITHIN.items()]
+    inside = (group for group in groups if code in group and code not in _WITHIN)
+    return {code, *_WITHIN.get(code, "").split()}.union(*inside)
+
+
+def untaught_scripts(language: Language) -> tuple[str, ...]:
+    """Return the scripts of a language in which identifiers have hardly seen it: not its first.
+
+    Latin is among them only where the tag names it: most text in another language is in Latin.
+    """
+    firsts = (Language(code, *Language(code).written_in[:1]) for code in _alike(language.code))
+    taught = {script for first in firsts for script in first.scripts}
+    if not language.script:
+        taught.add("Latn")
+    return tuple(script for script in language.scripts if script not in taught)
 
 
 def labels_of(language: str, labels: Iterable[str]) -> list[str]:
@@ -223,7 +243,7 @@ def labels_of(language: str, labels: Iterable[str]) -> list[str]:
     if language in every:
         return [language]
     wanted = any_language(language)
-    codes = {wanted.code, *_WITHIN.get(wanted.code, "").split()}
+    codes = _alike(wanted.code)
     return [
         label
         for label in every

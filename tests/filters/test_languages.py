@@ -82,7 +82,9 @@ def test_one_character_of_the_other_variant_of_chinese_passes() -> None:
 def test_a_side_whose_language_nobody_can_tell_is_named() -> None:
     languages = ("en", "bho")
     rules, passed_over = usable(parse_rules(["default"]), languages)
-    assert passed_over == {"language(target)": "ngrams cannot identify the language 'bho'"}
+    assert passed_over == {
+        "language(target)": "language(target): ngrams cannot identify the language 'bho'"
+    }
     pipeline = Pipeline(rules)
     pairs = Pairs([GERMAN], [RIGHT["bho"]], languages)
     assert pipeline.check(pairs).verdict(0).startswith("language(source)=")
@@ -92,3 +94,8 @@ def test_sides_of_unknown_scripts_are_named() -> None:
     rules, passed_over = usable(parse_rules(["default"]), ("qaa", "qab"))
     assert {"script(source)", "script(target)", "language(source)"} <= passed_over.keys()
     assert not {"script", "language"} & {rule.name for rule in rules}
+
+
+def test_a_foreign_name_may_be_longer_than_a_chinese_sentence() -> None:
+    assert verdict("他在Switzerland住。", "zh") == "keep"
+    assert "script(target)=0.214<0.4" in verdict("Switzerland 的", "ja")
