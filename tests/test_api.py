@@ -191,7 +191,6 @@ def test_filters_are_used_again_and_read_columns() -> None:
         (lambda: load("en-de", languages=("en", "fr")), SettingsError, "a model of en-de, not"),
         (lambda: Filter(languages=("en", "qq")), SettingsError, "'qq' is not the code of a"),
         (lambda: deduplicate([], only_against=True), SettingsError, "needs texts of against"),
-        (lambda: deduplicate([], overlap=0.5), SettingsError, "needs texts of against"),
         (lambda: recommended("en-de", "joint", "filtering"), SettingsError, "no cut for filtering"),
         (lambda: align_documents(None, [], []), SettingsError, "needs one"),
         (lambda: align_documents(None, [], [], by="luck"), SettingsError, "'luck' is none of"),
@@ -450,23 +449,45 @@ def test_parts_are_those_of_the_command(
 
 
 def test_texts_of_a_test_set_go_as_by_the_command(ran: Callable[..., str], tmp_path: Path) -> None:
-    test = tmp_path / "test.tsv"
-    test.write_text(rows(ROWS[:9]), encoding="utf-8")
-    options = ("-q", "--by=either", "--match=normalised", "--against", str(test))
-    found = deduplicate(ROWS, by="either", match="normalised", against=ROWS[:9])
-    assert rows(list(found)) == ran("bitext-dedup", *options, text=rows(ROWS))
+    test, text = tmp_path / "test.tsv", rows(ROWS)
+    near = [(f"{source} Well.", target) for source, target in ROWS[4:9]]
+    swapped = [row[::-1] for row in ROWS[20:24]]
+    others = [*ROWS[:4], *near, *swapped]
+    test.write_text(rows(others), encoding="utf-8")
+    against = ("-q", "--against", str(test))
+    choices: list[dict[str, Any]] = [
+        {},
+        {"against_by": "pair"},
+        {"by": "target", "against_by": "target"},
+        {"against_match": "exact"},
+        {"overlap": 0.9, "ngram": 1, "languages": ("eng", "de")},
+        {"against_words": (9, 9, 9), "match": "normalised"},
+    ]
+    for options in choices:
+        words = []
+        for name, value in options.items():
+            given = {"languages": "eng,de", "against_words": "9,9,9"}.get(name, str(value))
+            words += [f"--{name.replace('_', '-')}", given]
+        found = rows(list(deduplicate(ROWS, against=others, **options)))
+        assert found == ran("bitext-dedup", *against, *words, text=text)
+        assert 0 < len(found) < len(text)
     twice = [*ROWS[5:], *ROWS[5:]]
-    found = deduplicate(twice, by="either", match="normalised", against=ROWS[:9], only_against=True)
-    assert rows(list(found)) == ran("bitext-dedup", *options, "--only-against", text=rows(twice))
-    test.write_text("".join(f"{target}\n" for _, target in ROWS[:9]), encoding="utf-8")
-    options = ("-q", "--by=target", "--against-target", str(test))
-    found = deduplicate(ROWS, by="target", against_target=[target for _, target in ROWS[:9]])
-    assert rows(list(found)) == ran("bitext-dedup", *options, text=rows(ROWS))
+    found = rows(list(deduplicate(twice, against=others, only_against=True)))
+    assert found == ran("bitext-dedup", *against, "--only-against", text=rows(twice))
+    for side in ("source", "target"):
+        lines = [row[side == "target"] for row in ROWS[:9]]
+        test.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        options = {f"against_{side}": lines}
+        found = rows(list(deduplicate(ROWS, **options)))
+        assert found == ran("bitext-dedup", "-q", f"--against-{side}", str(test), text=text)
+    with pytest.raises(SettingsError, match="against_source is not for by='target', 'any'"):
+        deduplicate(ROWS, by="target", against_source=["a"])
 
 
 def test_explanations_are_those_of_the_command(ran: Callable[..., str], shipped: Model) -> None:
     written = ran("bitext-score", "-q", "--explain", text=rows(ROWS[:12]))
-    found = explain(shipped, *zip(*ROWS[:12], strict=True))
+    sources, targets = map(list, zip(*ROWS[:12], strict=True))
+    found = explain(shipped, sources, targets)
     assert ["; ".join(reasons) for reasons in found] == [
         line.split("\t")[-1] for line in written.splitlines()
     ]

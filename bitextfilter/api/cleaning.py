@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bitextfilter.api.pairs import (
     Languages,
     Pair,
+    language_codes,
     language_tags,
     member_number,
     member_place,
-    two_languages,
     windows_of,
 )
 from bitextfilter.errors import SettingsError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bitextfilter.corpus.duplicate_keys import DedupSettings
-    from bitextfilter.corpus.other_texts import OtherTexts
+    from bitextfilter.corpus.other_texts import AgainstSettings, OtherTexts
     from bitextfilter.scoring.model import Model
 
 
@@ -124,74 +124,93 @@ def deduplicate(
     match: str = "exact",
     by: str = "pair",
     keep: str = "first",
-    ignore: Iterable[str] = ("case", "punctuation", "digits", "space"),
+    ignore: Iterable[str] = ("case", "punctuation", "space"),
+    languages: Languages | None = None,
     similarity: float = 0.8,
     shingle: int = 4,
     against: Iterable[Sequence[str]] = (),
     against_source: Iterable[str] = (),
     against_target: Iterable[str] = (),
+    against_match: str = "near",
+    against_by: str = "any",
+    against_words: tuple[int, int, int] = (3, 6, 8),
+    overlap: float = 0.7,
+    ngram: int = 2,
     only_against: bool = False,
-    overlap: float | None = None,
-    ngram: int = 13,
 ) -> Iterator[Pair]:
     """Yield one pair of each group of duplicates, in order, as ``bitext-dedup`` does.
 
     Pairs are yielded as they are read. Those after some 9 million others, and all with ``near``
-    and ``best``, wait in memory for the end of the input.
-
-    Args:
-        pairs: for ``best``, each with its score as the last member.
-        match, ignore: ``exact``, ``normalised`` or ``near``, and what the latter two ignore.
-        by, keep: ``pair``, ``source``, ``target`` or ``either``; ``first`` or ``best``.
-        similarity, shingle: for ``near``: least Jaccard similarity of n-grams, and their length.
-        against, against_source, against_target: pairs, or texts of a side, to leave out.
-        only_against: leave out these alone: duplicates are kept.
-        overlap, ngram: also leave out pairs with this share of their n-grams of words there.
+    and ``best``, wait in memory. For ``best``, a pair's last member is its score. ``against`` are
+    pairs, and ``against_source`` and ``against_target`` texts, that the result must not have.
 
     Raises SettingsError for a bad value, and DeviceError if ``near`` is not installed.
     """
     from bitextfilter.corpus.duplicate_keys import DedupSettings
 
-    names = (ignore,) if isinstance(ignore, str) else tuple(ignore)
-    settings = DedupSettings(match, by, keep, names, similarity, shingle)
-    others = against, against_source, against_target
-    known = _known_texts(settings, others, overlap, ngram)
+    names, codes = (
+        (ignore,) if isinstance(ignore, str) else tuple(ignore),
+        language_codes(languages),
+    )
+    settings = DedupSettings(match, by, keep, names, similarity, shingle, languages=codes)
+    alike = _Alike(against_match, against_by, against_words, overlap, ngram)
+    known = _known_texts(settings, alike, (against, against_source, against_target))
     return (_unknown if only_against else _unique)(pairs, settings, known)
+
+
+class _Alike(NamedTuple):
+    """How texts of other files are found, as the options of ``bitext-dedup`` say."""
+
+    match: str
+    by: str
+    words: tuple[int, int, int]
+    overlap: float
+    ngram: int
+
+    def settings(self, duplicates: DedupSettings) -> AgainstSettings:
+        """Return the definition; parts to ignore, and languages, are those of duplicates."""
+        from bitextfilter.corpus.other_texts import AgainstSettings
+        from bitextfilter.corpus.shared_ngrams import Likeness
+
+        equal, near, within = self.words
+        likeness = Likeness(self.ngram, self.overlap, near, within)
+        codes = duplicates.languages
+        return AgainstSettings(self.match, self.by, equal, likeness, duplicates.ignore, codes)
 
 
 def _known_texts(
     settings: DedupSettings,
+    alike: _Alike,
     others: tuple[Iterable[Sequence[str]], Iterable[str], Iterable[str]],
-    overlap: float | None,
-    ngram: int,
 ) -> OtherTexts | None:
     """Return the texts whose pairs are left out; None for none."""
-    from bitextfilter.corpus.other_texts import OtherTexts
+    from bitextfilter.corpus.other_texts import SIDES, OtherTexts
     from bitextfilter.text.words import sentence_list
 
     pairs = [pair[:2] for window in windows_of(others[0]) for pair in window]
     sides = {"source": sentence_list(others[1], "against_source")}
     sides["target"] = sentence_list(others[2], "against_target")
     if not any((pairs, *sides.values())):
-        if overlap is not None:
-            raise SettingsError("overlap needs texts of against")
         return None
-    known = OtherTexts(settings, overlap, ngram)
-    known.read(_reader([[pair[place] for place in _places(settings)] for pair in pairs]))
-    for place, (side, texts) in enumerate(sides.items()):
-        if texts and settings.by not in (side, "either"):
-            raise SettingsError(f"against_{side} is for by={side!r} or 'either'")
-        known.read(_reader([[text] for text in texts]), place if settings.by == "either" else None)
+    known = OtherTexts(alike.settings(settings), (settings.by,) if settings.by in SIDES else SIDES)
+    places = [SIDES.index(name) for name in known.columns or SIDES]
+    rows = [[pair[place] for place in places] for pair in pairs]
+    known.read(_reader(rows, Columns(blank=True) if len(known.columns) > 1 else _WHOLE))
+    for side, texts in sides.items():
+        if texts and (alike.by not in (side, "any", "either") or settings.by == _OTHER[side]):
+            raise SettingsError(f"against_{side} is not for by={settings.by!r}, {alike.by!r}")
+        known.read(_reader([[text] for text in texts], _WHOLE), side)
     return known
 
 
-def _reader(rows: Sequence[Sequence[str]]) -> RowReader:
-    """Return a reader of rows with one text or two; tabs and line ends within are spaces."""
-    columns = TextColumn(blank=True) if rows and len(rows[0]) == 1 else Columns(blank=True)
-    texts = (
-        [text.encode("utf-8", "surrogatepass").translate(SPACES) for text in row] for row in rows
-    )
-    return RowReader((b"\t".join(row) + b"\n" for row in texts), "against", columns)
+_WHOLE = TextColumn(blank=True)
+_OTHER = {"source": "target", "target": "source"}
+
+
+def _reader(rows: Iterable[Sequence[str]], columns: Columns | TextColumn) -> RowReader:
+    """Return a reader of rows of texts; tabs and line ends within them are spaces."""
+    fields = ([text.encode("utf-8", "replace").translate(SPACES) for text in row] for row in rows)
+    return RowReader((b"\t".join(row) + b"\n" for row in fields), "against", columns)
 
 
 def _places(settings: DedupSettings) -> tuple[int, ...]:
@@ -207,7 +226,7 @@ def _unknown(
         raise SettingsError("only_against needs texts of against, and keeps all duplicates")
 
     def left(window: Sequence[Pair]) -> Iterator[Pair]:
-        found = known.matches([[pair[place] for place in _places(settings)] for pair in window])
+        found = known.find([[pair[place] for place in _places(settings)] for pair in window])
         return (pair for pair, match in zip(window, found.tolist(), strict=True) if not match)
 
     return chain.from_iterable(map(left, windows_of(pairs)))
@@ -278,11 +297,7 @@ def noise(
     """
     from bitextfilter.corpus.noise import even_rates, noise_settings, noisy_pairs
 
-    codes = None
-    if languages is not None:
-        source, target = two_languages(languages)
-        codes = source.code, target.code
-    settings = noise_settings(codes, foreign, words, window, seed)
+    settings = noise_settings(language_codes(languages), foreign, words, window, seed)
     chosen = rates if isinstance(rates, Mapping) else even_rates(rates, settings)
     checked = ((pair[0], pair[1]) for some in windows_of(pairs, 2, 2) for pair in some)
     return noisy_pairs(checked, chosen, seed, settings)

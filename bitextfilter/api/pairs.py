@@ -127,6 +127,14 @@ def language_tags(languages: tuple[str, str] | None) -> tuple[str, str] | None:
     return source.tag, target.tag
 
 
+def language_codes(languages: tuple[str, str] | None) -> tuple[str, str] | None:
+    """Return the codes of two languages, such as ``zh``; None for None."""
+    if languages is None:
+        return None
+    source, target = two_languages(languages)
+    return source.code, target.code
+
+
 def member_place(name: str) -> int:
     """Return the index of a pair's column; SettingsError for a name other than ``score``."""
     if name == "score":

@@ -152,8 +152,8 @@ def split(
 
     Raises SettingsError for a bad value, or shares of more than all.
     """
-    from bitextfilter.corpus.duplicate_keys import IGNORABLE
     from bitextfilter.corpus.split import Part, SplitSettings
+    from bitextfilter.text.wording import IGNORABLE
 
     if match not in ("exact", "normalised") or rest in parts:
         raise SettingsError(f"match is exact or normalised, and the rest no part called {rest!r}")

@@ -130,10 +130,12 @@ def test_scores_that_hang_on_other_sentences_are_not_checked() -> None:
 
 def test_scores_are_compared_to_their_last_digit() -> None:
     model = load("en-de")
-    own = float(model.score([ROWS[0][0]], [ROWS[0][1]], "cosine")["cosine"][0])
+    source, target = ROWS[0]
+    own = float(model.score([source], [target], "cosine")["cosine"][0])
     for text in (f"{own:.4f}", f"{own:.1f}", f"{own!r}", f"{own:e}"):
-        assert other_scores(model, "cosine", [ScoredText(1, *ROWS[0], text)]) == []
-    wrong = ScoredText(1, *ROWS[0], f"{own + 0.01:.4f}")
+        assert other_scores(model, "cosine", [ScoredText(1, source, target, text)]) == []
+    wrong = ScoredText(1, source, target, f"{own + 0.01:.4f}")
     ((row, score),) = other_scores(model, "cosine", [wrong])
-    assert (row, score) == (wrong, pytest.approx(own))
+    assert row == wrong
+    assert score == pytest.approx(own)
     assert other_scores(model, "cosine", []) == []
