@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bitextfilter.io.files import without_ending
+from bitextfilter.io.rows import Row
 from bitextfilter.text.input_checks import (
     columns_doubt,
     header_doubt,
@@ -51,13 +52,12 @@ def warn_of_first_rows(run: Run, reader: RowReader, lines: Sequence[bytes]) -> N
 
     Warns of swapped columns, too, where the languages are known.
     """
-    if lines:
-        rows = [without_ending(line).decode("utf-8", "replace").split("\t") for line in lines]
-        for warning in _warnings(run, reader, rows):
-            run.warn(warning)
+    for warning in _warnings(run, reader, lines) if lines else ():
+        run.warn(warning)
 
 
-def _warnings(run: Run, reader: RowReader, rows: list[list[str]]) -> Iterator[str]:
+def _warnings(run: Run, reader: RowReader, lines: Sequence[bytes]) -> Iterator[str]:
+    rows = [without_ending(line).decode("utf-8", "replace").split("\t") for line in lines]
     named = reader.parser.columns
     places = {_OPTIONS[name]: at for at, name in named.items() if name in _OPTIONS}
     if named and not places:
@@ -73,16 +73,14 @@ def _warnings(run: Run, reader: RowReader, rows: list[list[str]]) -> Iterator[st
         return
     if doubt := _doubt_of_columns(run, rows[skipped:], texts[skipped:], places):
         yield f"{reader.name}: {doubt}"
-    whole = [row if len(row) >= _needed(named) else [] for row in rows[skipped:]]
-    if (uneven := uneven_row(whole)) is not None:  # rows that lack a column are bad anyway
+    parsed = (reader.parser.row(0, line) for line in lines[skipped:])
+    good = [
+        row if isinstance(one, Row) else [] for row, one in zip(rows[skipped:], parsed, strict=True)
+    ]
+    if (uneven := uneven_row(good)) is not None:  # bad rows are told anyway
         index, width, usual = uneven
         file, line = run.place_of(first + skipped + index, reader.name)
         yield f"{file}: line {line} has {width} columns, most have {usual}: is a tab in a text?"
-
-
-def _needed(places: Iterable[int]) -> int:
-    """Return the least number of columns of a row that has all of these."""
-    return max(-at if at < 0 else at + 1 for at in places)
 
 
 def _chosen(row: Sequence[str], places: Iterable[int]) -> list[str]:
