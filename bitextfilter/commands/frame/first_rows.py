@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.rows import Row
+from bitextfilter.io.rows import Row, is_blank
 from bitextfilter.text.input_checks import (
     columns_doubt,
     header_doubt,
@@ -73,14 +73,18 @@ def _warnings(run: Run, reader: RowReader, lines: Sequence[bytes]) -> Iterator[s
         return
     if doubt := _doubt_of_columns(run, rows[skipped:], texts[skipped:], places):
         yield f"{reader.name}: {doubt}"
-    parsed = (reader.parser.row(0, line) for line in lines[skipped:])
-    good = [
-        row if isinstance(one, Row) else [] for row, one in zip(rows[skipped:], parsed, strict=True)
-    ]
-    if (uneven := uneven_row(good)) is not None:  # bad rows are told anyway
+    good = map(partial(_is_good, reader), lines[skipped:])
+    even = [row if usable else [] for row, usable in zip(rows[skipped:], good, strict=True)]
+    if (uneven := uneven_row(even)) is not None:
         index, width, usual = uneven
         file, line = run.place_of(first + skipped + index, reader.name)
         yield f"{file}: line {line} has {width} columns, most have {usual}: is a tab in a text?"
+
+
+def _is_good(reader: RowReader, line: bytes) -> bool:
+    """Whether a row has the texts that are wanted; a bad one gets another message."""
+    row = reader.parser.row(0, line)
+    return isinstance(row, Row) and not any(map(is_blank, row.texts))
 
 
 def _chosen(row: Sequence[str], places: Iterable[int]) -> list[str]:
