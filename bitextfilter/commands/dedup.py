@@ -250,10 +250,9 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
 
     Rows of which a side is in a file of --against, such as a test set, are dropped first: as a
     text of any column, normalised, without the marks of a tokeniser, with small changes, or within
-    a longer text. What is found there does not depend on --match and --by; with --by source, only
-    the source is looked up. Texts of less than 3 words are found only with their translation. The
-    keys of these files stay in memory, beside --memory: some 60 bytes a different text, and 30 a
-    different n-gram.
+    a longer text, whatever --match and --by are (but --by source looks up the source alone). Texts
+    of less than 3 words are found only with their translation. The keys of these files stay in
+    memory, beside --memory: some 60 bytes a different text, and up to 40 an n-gram.
 
     Keys have 128 bits: two of 100 million texts have the same key with a probability of 10^-23.
     Near duplicates are found by MinHash with a probability of 99 % or more; each is checked by

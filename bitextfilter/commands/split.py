@@ -79,7 +79,10 @@ class _Settings:
         "--by", "Keep rows with the same text of this side, or of either, together.", BY, "either"
     )
     match: str = option(
-        "--match", "Texts that are the same, as for bitext-dedup.", MATCH[:2], "normalised"
+        "--match",
+        "Texts that are the same: equal ones, or equal but for all that bitext-dedup can --ignore.",
+        MATCH[:2],
+        "normalised",
     )
     group: int | str | None = option(
         "--group COLUMN", "Keep rows with the same text in COLUMN together: documents.", as_column

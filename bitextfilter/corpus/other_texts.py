@@ -60,7 +60,7 @@ class AgainstSettings:
 class OtherTexts:
     """Rows of other files by number, from 1 over all files.
 
-    Memory: some 60 bytes a distinct text or pair, and 30 a distinct n-gram, if they are near.
+    Memory: some 60 bytes a distinct text or pair, and that of its n-grams, if they count.
     """
 
     def __init__(

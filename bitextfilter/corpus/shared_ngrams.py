@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from bitextfilter.arrays import Floats, Integers, Keys, Mask
 from bitextfilter.errors import SettingsError
@@ -28,6 +29,13 @@ _MOST_WORDS = 1 << 17
 _WORD = re.compile(r"[^\W_]\S*")
 _BLOCK = 1024
 """Texts that are looked up at a time."""
+
+
+_TEXTS = 1 << 14
+"""Texts whose rarest n-grams are found at a time."""
+
+_Part = tuple[Ragged, Integers, Floats]
+"""Sets of n-grams, the numbers of their texts, and the words of n-grams that make a word."""
 
 
 def word_count(text: str) -> int:
@@ -81,14 +89,15 @@ class SharedNgrams:
     """Distinct texts by number, each as its set of n-grams of words: hashes of 64 bits.
 
     Words stand between white space; each character of a script without spaces is a word. A text of
-    fewer words than n is one n-gram. Memory: some 20 bytes an n-gram.
+    fewer words than n is one n-gram. Memory: some 30 bytes an n-gram, 40 until the first
+    text is found.
     """
 
     def __init__(self, likeness: Likeness) -> None:
         self._likeness = likeness
         self._powers = [pow(_BASE, power, 1 << 64) for power in range(likeness.ngram)]
         self._hashes = _WordHashes()
-        self._waiting: list[tuple[Ragged, Integers, Floats]] = []
+        self._waiting: list[_Part] = []
         self._index = _Index(likeness, [])
 
     def add(self, texts: Sequence[str], numbers: Integers) -> None:
@@ -102,7 +111,7 @@ class SharedNgrams:
     def find(self, texts: Sequence[str]) -> Integers:
         """Return the least number of the added texts that each shares enough with, or 0."""
         if self._waiting:
-            self._index, self._waiting = _Index(self._likeness, self._waiting), []
+            self._index = _Index(self._likeness, self._waiting)
         found = np.zeros(len(texts), np.int64)
         for start in range(0, len(texts), _BLOCK):
             rows, numbers = self._index.find(self._of(texts[start : start + _BLOCK])[0])
@@ -137,26 +146,37 @@ class SharedNgrams:
 class _Index:
     """The sets of n-grams of some texts, and where each n-gram is."""
 
-    def __init__(
-        self, likeness: Likeness, parts: Sequence[tuple[Ragged, Integers, Floats]]
-    ) -> None:
-        """Take parts of the sets, each with the numbers of the texts, and the signs of a word."""
-        none = Ragged(np.zeros(0, np.uint64), np.zeros(0, np.int64))
-        flat, lengths = [none.flat], [none.lengths]
+    def __init__(self, likeness: Likeness, parts: list[_Part]) -> None:
+        """Take the *parts* of the sets, and clear them: no copies are kept meanwhile."""
+        none = np.zeros(0, np.int64)
+        flat, lengths = [none.astype(np.uint64)], [none]
         for part, _, _ in parts:
             flat.append(part.flat)
             lengths.append(part.lengths)
-        self._sets = sets = Ragged(np.concatenate(flat), np.concatenate(lengths))
-        self._likeness = likeness
-        self._numbers = np.concatenate([none.lengths, *(numbers for _, numbers, _ in parts)])
-        self._signs = np.concatenate([np.zeros(0), *(signs for _, _, signs in parts)])
-        texts = np.repeat(np.arange(len(sets)), sets.lengths)
-        self._hashes, where, counts = np.unique(sets.flat, return_inverse=True, return_counts=True)
-        self._ends = np.append(0, np.cumsum(counts)).astype(np.uint32)
-        rare = self._rarest(texts, counts[where], sets.lengths)
+        self._numbers = np.concatenate([none, *(numbers for _, numbers, _ in parts)])
+        self._signs = np.concatenate([none.astype(float), *(signs for _, _, signs in parts)])
+        parts.clear()
+        self._sets, self._likeness = Ragged(np.concatenate(flat), np.concatenate(lengths)), likeness
+        del flat, lengths
+        self._hashes, self._ends, where = _numbered(self._sets.flat)
+        rare = self._rare_here(where)
         order = np.lexsort((~rare, where))
-        self._holders = texts[order].astype(np.uint32)
-        self._rare = np.append(0, np.cumsum(rare[order], dtype=np.uint32))
+        del where
+        self._rare = np.append(np.uint32(0), np.cumsum(rare[order], dtype=np.uint32))
+        texts = np.repeat(np.arange(len(self._sets), dtype=np.uint32), self._sets.lengths)
+        self._holders = texts[order]
+
+    def _rare_here(self, where: npt.NDArray[np.uint32]) -> Mask:
+        """Return whether each n-gram, by its place in ``_hashes``, is among a text's rarest."""
+        counts = (self._ends[1:] - self._ends[:-1]).astype(np.int64)
+        rare = np.zeros(len(where), bool)
+        for start in range(0, len(self._sets), _TEXTS):
+            sizes = self._sets.lengths[start : start + _TEXTS]
+            first = int(self._sets.starts[start])
+            part = slice(first, first + int(sizes.sum()))
+            rows = np.repeat(np.arange(len(sizes)), sizes)
+            rare[part] = self._rarest(rows, counts[where[part]], sizes)
+        return rare
 
     def _places(self, hashes: Keys) -> tuple[Integers, Integers]:
         """Return the first place of each hash in ``_holders``, and the one behind its last."""
@@ -205,6 +225,19 @@ class _Index:
         each = np.repeat(np.arange(len(texts)), taken.lengths)
         shared: Integers = np.bincount(each[mine[places] == theirs], minlength=len(texts))
         return shared
+
+
+def _numbered(hashes: Keys) -> tuple[Keys, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Return the distinct hashes, sorted, the ends of their runs from 0, and the place of each."""
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    new = np.ones(len(ordered), bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    distinct = ordered[new]
+    del ordered
+    where = np.empty(len(order), np.uint32)
+    where[order] = np.cumsum(new, dtype=np.uint32) - np.uint32(1)
+    return distinct, np.append(np.flatnonzero(new), len(new)).astype(np.uint32), where
 
 
 def _ranges(starts: Integers, lengths: Integers) -> Integers:

@@ -82,7 +82,7 @@ def test_the_capitals_of_languages(match: str) -> None:
     data = "light\tIŞIK\nlight\tışık\nlight\tişik\n".encode()
     rows = data.splitlines(keepends=True)
     assert kept("--match", match, data=data) == rows[:2]
-    for codes in ("en,tr", "eng,tur", "en-US,az-Latn"):
+    for codes in ("en,tr", "eng,tr_TR", "en-US,az-Latn"):
         found = kept("--match", match, "--languages", codes, data=data)
         assert found == [rows[0], rows[2]]
 
