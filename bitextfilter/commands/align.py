@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -202,9 +202,9 @@ def _mine(
         miner, windows = _given_miner(run, settings, given.open(run), readers)
     else:
         miner = _model_miner(run, settings, model)
-    sentences = miner.gather(windows)
     if model is not None and not form.no_column_check:
-        warn_of_languages(run, model, sentences)
+        windows = _checked(run, model, windows)
+    sentences = miner.gather(windows)
     mined = miner.mine(mining)
     if least > -inf:
         kept = mined.take(mined.score >= least)
@@ -215,6 +215,15 @@ def _mine(
         run.counts["pairs"] += copies
     if index:
         miner.save(index)
+
+
+def _checked(
+    run: Run, model: Model, windows: Sequence[Iterator[list[str]]]
+) -> list[Iterator[list[str]]]:
+    """Return the same windows of the files; warn, by the first ones, of other languages."""
+    firsts = [next(some, []) for some in windows]
+    warn_of_languages(run, model, [*firsts, []][:2])
+    return [chain([first], some) for first, some in zip(firsts, windows, strict=True)]
 
 
 def _given_miner(
@@ -242,7 +251,10 @@ def _mine_stream(
     if best is None:
         rows, best = _best_of_given(reader, given.open(run)[0], settings, mining)
     run.progress(unit="sentences")
-    for window in _good_rows(run, reader, rows):
+    checked = model if not form.no_column_check else None
+    for number, window in enumerate(_good_rows(run, reader, rows)):
+        if number == 0 and checked is not None:
+            warn_of_languages(run, checked, [[row.text for row in window], []])
         for row, found in zip(window, best(window), strict=True):
             if found is None:
                 continue

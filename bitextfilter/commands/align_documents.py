@@ -210,10 +210,11 @@ def write_alignments(
         if (sides := _read(run, pair, settings.keep_going)) is None:
             continue
         texts = sides[0].sentences, sides[1].sentences
+        checked = None if form.no_column_check else model
+        foreign = checked is not None and warn_of_languages(run, checked, texts, f"{pair.name}: ")
         links, distance = align(sides)
-        _warn(run, pair.name, texts, settings.by, distance)
-        if model is not None and not form.no_column_check:
-            warn_of_languages(run, model, texts, f"{pair.name}: ")
+        if not foreign:
+            _warn(run, pair.name, texts, settings.by, distance)
         links = kept_links(links, least)
         document = AlignedDocument(pair.document, sides, links, settings.split is not None)
         lines = written_links(document, form, settings.links)

@@ -119,6 +119,9 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     output, model = run.output("-"), run.model(any_languages=True)
     if (width := split_width(model.name)[1]) is not None:
         raise SettingsError(f"a classifier takes whole vectors; leave @{width} out of {model.name}")
+    if model.exchanged and len(model.processor.known) == 2:
+        own = ",".join(model.processor.known)
+        raise SettingsError(f"a classifier of {own} reads its sides in this order: --scol, --tcol")
     if settings.in_place and is_foreign(model.folder):
         raise SettingsError(f"{model.folder}: is of another library, and stays as it is: give -o")
     start = None if settings.start is None else load(naming_pair(settings.start))

@@ -38,5 +38,5 @@ class SentenceEncoder(Protocol):
 
 
 def side_of(processor: TextProcessor, language: str) -> int:
-    """Return the side, 0 or 1, of a known language: of more than two, all are the source."""
-    return processor.languages.index(language) if len(processor.known) <= 2 else 0
+    """Return the side, 0 or 1, of a known language in training: of more than two, all are 0."""
+    return processor.known.index(language) if len(processor.known) <= 2 else 0

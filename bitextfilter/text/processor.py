@@ -287,6 +287,7 @@ class TextProcessor:
             languages, self.normalisation, self.segmenter, vocabulary, self.trigrams
         )
         pair.known, pair.first_trigrams = self.known, self.first_trigrams
+        pair.templates = self.templates
         return pair
 
     @property

@@ -67,7 +67,8 @@ class ModelVectors:
 
     def plan(self) -> dict[str, str]:
         """See :class:`VectorSource`."""
-        return {"model": self._model.digest}
+        languages = ":" + ",".join(self._model.languages) if self._model.exchanged else ""
+        return {"model": self._model.digest + languages}
 
     def gathered(self, side: int, firsts: Sequence[Indices]) -> None:
         """See :class:`VectorSource`."""
