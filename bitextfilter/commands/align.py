@@ -10,11 +10,12 @@ from functools import partial
 from itertools import chain, repeat
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.align_documents import (
+    Cut,
     DocumentFiles,
     DocumentSettings,
     check_documents,
@@ -30,7 +31,6 @@ from bitextfilter.commands.frame.options import (
     NO_CUT,
     RECOMMENDED,
     Common,
-    MinScore,
     ModelName,
     NumberRange,
     Scaling,
@@ -91,7 +91,7 @@ class _Settings:
     neighbours_count: int = option(
         "-k --neighbours-count K", "Candidates of a sentence, and neighbours of a margin.", COUNT, 4
     )
-    min_score: MinScore | Literal["none"] | None = option(
+    min_score: Cut = option(
         "--min-score X",
         "Leave out pairs below X: a number, recommended (the model's cut) or none  [default: "
         "recommended, if the model has such a cut]",
@@ -315,9 +315,7 @@ def _mining_settings(run: Run, model: Model | None, settings: _Settings) -> Mini
     return mining
 
 
-def _least_score(
-    run: Run, model: Model | None, similarity: str, asked: MinScore | str | None
-) -> float:
+def _least_score(run: Run, model: Model | None, similarity: str, asked: Cut) -> float:
     """Return the least score of pairs, as float32: --min-score, or the model's cut, or -inf.
 
     Raises SettingsError where the model's cut is asked for, and it recommends none.
@@ -488,16 +486,12 @@ def _align_documents(
     files: Sequence[str],
     documents: DocumentSettings,
     form: RowForm,
-    min_score: MinScore | str | None,
+    min_score: Cut,
 ) -> None:
     """Do the work of ``bitext-align-documents``, and name that command."""
-    if min_score == RECOMMENDED:
-        message = "--min-score recommended does not go with --monotonic: no cut of links is known"
-        raise click.UsageError(message)
     for name in _NOT_OF_DOCUMENTS:
         if name in given_options():
             raise click.UsageError(f"{name} does not go with --monotonic")
     check_documents(files, documents)
     run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
-    least = min_score if isinstance(min_score, float) else None
-    write_alignments(run, DocumentFiles(files), documents, LinkForm(**vars(form)), least)
+    write_alignments(run, DocumentFiles(files), documents, LinkForm(**vars(form)), min_score)

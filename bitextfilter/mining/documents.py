@@ -58,6 +58,11 @@ _MARGIN = 8
 RESCORING_ROUNDS = 12
 """Rounds of queries; after them, links that were not queried are impossible."""
 
+LEAST_MEAN = 0.2
+"""Mean cosine of a link and those beside it, below which links by a model are hardly right: chosen
+on documents with parts that are no translations."""
+_BESIDE = 2
+
 ModelScorer = Callable[[list[str], list[str]], Scores]
 """Function from ``n`` pairs of texts to the probability of translations, ``(n,)``, 0 to 1."""
 Penalties = Callable[[Sequence[Span]], Integers]
@@ -185,6 +190,20 @@ def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> Alignment:
     """
     costs = LengthLinkCosts(character_ends(source), character_ends(target))
     return Alignment(align(without_repeats(costs, (source, target))), None)
+
+
+def mean_scores(links: Sequence[Link]) -> list[float | None]:
+    """Return the mean score of each link and of up to two on either side; None without a score.
+
+    A right link may score low by itself; among wrong ones, all do.
+    """
+    scores = [link.score for link in links if link.score is not None]
+    means = iter(
+        sum(near) / len(near)
+        for place in range(len(scores))
+        for near in [scores[max(0, place - _BESIDE) : place + _BESIDE + 1]]
+    )
+    return [None if link.score is None else next(means) for link in links]
 
 
 def _length_ratio(
