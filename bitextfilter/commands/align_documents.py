@@ -204,11 +204,7 @@ class DocumentFiles(NamedTuple):
 
 
 def write_alignments(
-    run: Run,
-    files: DocumentFiles,
-    settings: DocumentSettings,
-    form: LinkForm,
-    min_score: Cut,
+    run: Run, files: DocumentFiles, settings: DocumentSettings, form: LinkForm, min_score: Cut
 ) -> None:
     """Align two files, or the documents of --documents, and write their links."""
     output, vectors = run.output(), files.given.open(run) if files.given else ()
@@ -217,8 +213,8 @@ def write_alignments(
     model = run.model() if settings.by == "model" and not vectors else None
     align = _given_aligner(vectors, settings) if vectors else _aligner(run, model, settings)
     run.counts.update(rows=0, rejected=0, documents=0, links=0)
-    run.progress(unit="texts")
     keep, own_files = _cut(run, min_score, by_model=model is not None), 0
+    run.progress(unit="texts")
     output.write(form.first_line)
     for pair in pairs:
         if (sides := _read(run, pair, settings.keep_going)) is None:
@@ -229,8 +225,8 @@ def write_alignments(
         links, distance = align(sides)
         if not foreign:
             _warn(run, pair.name, texts, settings.by, distance)
-        links = keep(links)
-        document = AlignedDocument(pair.document, sides, links, settings.split is not None)
+        links, each_line = keep(links), settings.split is not None
+        document = AlignedDocument(pair.document, sides, links, each_line)
         lines = written_links(document, form, settings.links)
         if pair.output is not None:
             with open_output(pair.output) as stream:

@@ -492,14 +492,11 @@ def test_one_warning_of_other_languages(half: tuple[Path, Path]) -> None:
 def test_lines_of_several_sentences_get_a_hint(tmp_path: Path) -> None:
     paths = tmp_path / "en.txt", tmp_path / "de.txt"
     for side, path in enumerate(paths):
-        text = [" ".join(row[side] for row in SAMPLE[n : n + 4]) for n in range(0, 36, 4)]
-        path.write_text("\n".join(text) + "\n", encoding="utf-8")
+        lines = [" ".join(row[side] for row in SAMPLE[n : n + 4]) for n in range(0, 36, 4)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     hint = "many lines hold several sentences: --split L1,L2 divides them"
-    text = json.dumps(
-        [{"source": path.read_text(), "target": paths[1].read_text()} for path in paths]
-    )
-    rows = "".join(json.dumps(each) + "\n" for each in json.loads(text))
-    assert linked(None, "--documents", "-", text=rows.encode()).stderr.count(hint) == 1
+    both = json.dumps({"source": paths[0].read_text(), "target": paths[1].read_text()}) + "\n"
+    assert linked(None, "--documents", "-", text=2 * both.encode()).stderr.count(hint) == 1
     assert hint in linked(None, *paths).stderr
     for path in paths:
         path.write_text("".join(f"{row[0]}\n" for row in SAMPLE), encoding="utf-8")
