@@ -194,6 +194,11 @@ class Model:
         return source > target
 
     @property
+    def reading(self) -> str:
+        """The digest, and the languages where the sides are exchanged: all that vectors are of."""
+        return f"{self.digest}:{','.join(self.languages)}" if self.exchanged else self.digest
+
+    @property
     def default_measure(self) -> str:
         """The default measure: ``mlp`` with a classifier, else ``cosine``."""
         return default_measure(self.classifier is not None)

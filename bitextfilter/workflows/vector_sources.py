@@ -67,8 +67,7 @@ class ModelVectors:
 
     def plan(self) -> dict[str, str]:
         """See :class:`VectorSource`."""
-        languages = ":" + ",".join(self._model.languages) if self._model.exchanged else ""
-        return {"model": self._model.digest + languages}
+        return {"model": self._model.reading}
 
     def gathered(self, side: int, firsts: Sequence[Indices]) -> None:
         """See :class:`VectorSource`."""
