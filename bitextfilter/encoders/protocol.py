@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bitextfilter.arrays import Vectors
+from bitextfilter.languages import own_language
 from bitextfilter.text.processor import TextProcessor
 
 MOST_OF_NETWORKS, MOST_OF_AVERAGES = 8192, 4096
@@ -39,4 +40,5 @@ class SentenceEncoder(Protocol):
 
 def side_of(processor: TextProcessor, language: str) -> int:
     """Return the side, 0 or 1, of a known language in training: of more than two, all are 0."""
-    return processor.known.index(language) if len(processor.known) <= 2 else 0
+    known = processor.known
+    return known.index(own_language(language, known)) if len(known) <= 2 else 0

@@ -10,6 +10,7 @@ import numpy as np
 from bitextfilter.arrays import Indices
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import SettingsError
+from bitextfilter.languages import own_language
 from bitextfilter.models.checkpoint import take_rows
 from bitextfilter.models.folders import (
     ATTRIBUTION,
@@ -54,8 +55,9 @@ def prune_model(folder: Path, languages: tuple[str, str], output: Path) -> dict[
     model, config = ENCODERS.load(folder), read_config(folder)
     if len(model.processor.known) <= 2:
         raise SettingsError(f"{folder} is a model of two languages: there is nothing to leave out")
-    model.processor.of_pair(languages)  # else it does not know them
-    first, second = sorted(languages, key=model.processor.known.index)
+    known = model.processor.known
+    own = (own_language(language, known) for language in languages)
+    first, second = sorted(own, key=known.index)
     languages = first, second
     processor, rows = _smaller(model.processor, languages)
     with writing_folder(output) as draft:
