@@ -295,8 +295,8 @@ MUTATIONS = (
         "CSLS (Kim et al. 2019, eq. 16)",
         "the mean of one side alone",
         NEIGHBOURS,
-        "2.0 * cosine - mean_source - mean_target",
-        "2.0 * cosine - mean_source - mean_source",
+        "2.0 * cosine - (mean_source + mean_target)",
+        "2.0 * cosine - (mean_source + mean_source)",
         "tests/similarity/test_margins.py",
     ),
     Mutation(
