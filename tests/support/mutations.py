@@ -300,6 +300,22 @@ MUTATIONS = (
         "tests/similarity/test_margins.py",
     ),
     Mutation(
+        "the mean score of a link and two on either side",
+        "one side alone",
+        "mining/documents.py",
+        "scores[max(0, place - _BESIDE) : place + _BESIDE + 1]",
+        "scores[max(0, place - _BESIDE) : place + 1]",
+        "tests/mining/test_documents.py",
+    ),
+    Mutation(
+        "a classifier's score of exchanged sides",
+        "the sides as they come",
+        "scoring/model.py",
+        "score(targets, sources)",
+        "score(sources, targets)",
+        "tests/commands/test_align.py",
+    ),
+    Mutation(
         "Euclidean distance (Kim et al. 2019, eq. 14)",
         "positive: far is better",
         VECTORS,
