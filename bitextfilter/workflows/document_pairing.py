@@ -110,7 +110,7 @@ class DocumentPairer:
         Raises SettingsError where it is of another one, OutputError where it cannot be made.
         """
         self._model, self._folder, self._settings, self._hooks = model, folder, settings, hooks
-        self._plan: dict[str, Any] = {"format": _FORMAT, "model": model.digest}
+        self._plan: dict[str, Any] = {"format": _FORMAT, "model": model.reading}
         before = read_plan(folder) or {}
         known = {name: before[name] for name in _DIGESTS if name in before}
         claim(folder, {**self._plan, **known})

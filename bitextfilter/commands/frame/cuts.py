@@ -46,9 +46,9 @@ class CutCheck:
         Raises InputError where the scores are others. Warns where rows have no texts; margins, and
         the scores of mined pairs, depend on other sentences, and are not checked.
         """
+        from bitextfilter.scoring.column_languages import column_doubt
         from bitextfilter.scoring.score_check import ScoredText, can_be_checked, other_scores
         from bitextfilter.scoring.scored_rows import sides
-        from bitextfilter.text.language import check_columns
 
         score = WantedColumn("score", "--column", self.column)
         rows = [
@@ -69,7 +69,7 @@ class CutCheck:
         if others := other_scores(model, self.measure, rows):
             row, own = others[0]
             message = f"the score is {row.score}, but {own:.4f} by {self.measure} of {self.model}"
-            if doubt := check_columns(*sides(rows), model.processor):
+            if doubt := column_doubt(*sides(rows), model.processor):
                 message += f" ({doubt})"
             file, line = run.place_of(row.number, reader.name)
             raise InputError(message, file=file, line=line, remedy=_REMEDY)

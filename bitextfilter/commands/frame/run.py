@@ -462,12 +462,13 @@ class Run:
         Raises:
             SettingsError: the model recommends none.
         """
-        from bitextfilter.models.folders import find_model
+        from bitextfilter.models.folders import find_model, pair_of_more
         from bitextfilter.scoring.thresholds import recommended_threshold
 
         found = recommended_threshold(model, measure, use)
-        name = find_model(model).name
-        pair = f" of {found.languages}" if found.languages else ""
+        name, asked = find_model(model).name, ",".join(pair_of_more(model) or ())
+        general = f" of any two languages, none being known for {asked} alone" if asked else ""
+        pair = f" of {found.languages}" if found.languages else general
         origin = f"for {found.use}{pair}, by {found.goal}, model {name} {found.model}"
         cut = f"{measure}>={found.threshold!r} ({origin})"
         self.facts[f"recommended {measure}"] = cut
