@@ -459,8 +459,7 @@ class Run:
             measure: measure of the scores, such as ``mlp``.
             use: ``filtering`` or ``mining``; None for mining with ``joint``, else filtering.
 
-        Raises:
-            SettingsError: the model recommends none.
+        Raises SettingsError if the model recommends none.
         """
         from bitextfilter.models.folders import find_model, pair_of_more
         from bitextfilter.scoring.thresholds import recommended_threshold
