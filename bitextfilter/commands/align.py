@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.align_documents import (
+    Cut,
     DocumentFiles,
     DocumentSettings,
     check_documents,
@@ -30,7 +31,6 @@ from bitextfilter.commands.frame.options import (
     NO_CUT,
     RECOMMENDED,
     Common,
-    MinScore,
     ModelName,
     NumberRange,
     Scaling,
@@ -91,7 +91,7 @@ class _Settings:
     neighbours_count: int = option(
         "-k --neighbours-count K", "Candidates of a sentence, and neighbours of a margin.", COUNT, 4
     )
-    min_score: MinScore | Literal["none"] | None = option(
+    min_score: Cut = option(
         "--min-score X",
         "Leave out pairs below X: a number, recommended (the model's cut) or none  [default: "
         "recommended, if the model has such a cut]",
@@ -202,9 +202,9 @@ def _mine(
         miner, windows = _given_miner(run, settings, given.open(run), readers)
     else:
         miner = _model_miner(run, settings, model)
-    sentences = miner.gather(windows)
     if model is not None and not form.no_column_check:
-        warn_of_languages(run, model, sentences)
+        windows = _checked(run, model, windows)
+    sentences = miner.gather(windows)
     mined = miner.mine(mining)
     if least > -inf:
         kept = mined.take(mined.score >= least)
@@ -215,6 +215,15 @@ def _mine(
         run.counts["pairs"] += copies
     if index:
         miner.save(index)
+
+
+def _checked(
+    run: Run, model: Model, windows: Sequence[Iterator[list[str]]]
+) -> list[Iterator[list[str]]]:
+    """Return the same windows of the files; warn, by the first ones, of other languages."""
+    firsts = [next(some, []) for some in windows]
+    warn_of_languages(run, model, [*firsts, []][:2])
+    return [chain([first], some) for first, some in zip(firsts, windows, strict=True)]
 
 
 def _given_miner(
@@ -242,7 +251,10 @@ def _mine_stream(
     if best is None:
         rows, best = _best_of_given(reader, given.open(run)[0], settings, mining)
     run.progress(unit="sentences")
-    for window in _good_rows(run, reader, rows):
+    checked = model if not form.no_column_check else None
+    for number, window in enumerate(_good_rows(run, reader, rows)):
+        if number == 0 and checked is not None:
+            warn_of_languages(run, checked, [[row.text for row in window], []])
         for row, found in zip(window, best(window), strict=True):
             if found is None:
                 continue
@@ -303,9 +315,7 @@ def _mining_settings(run: Run, model: Model | None, settings: _Settings) -> Mini
     return mining
 
 
-def _least_score(
-    run: Run, model: Model | None, similarity: str, asked: MinScore | str | None
-) -> float:
+def _least_score(run: Run, model: Model | None, similarity: str, asked: Cut) -> float:
     """Return the least score of pairs, as float32: --min-score, or the model's cut, or -inf.
 
     Raises SettingsError where the model's cut is asked for, and it recommends none.
@@ -476,16 +486,12 @@ def _align_documents(
     files: Sequence[str],
     documents: DocumentSettings,
     form: RowForm,
-    min_score: MinScore | str | None,
+    min_score: Cut,
 ) -> None:
     """Do the work of ``bitext-align-documents``, and name that command."""
-    if min_score == RECOMMENDED:
-        message = "--min-score recommended does not go with --monotonic: no cut of links is known"
-        raise click.UsageError(message)
     for name in _NOT_OF_DOCUMENTS:
         if name in given_options():
             raise click.UsageError(f"{name} does not go with --monotonic")
     check_documents(files, documents)
     run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
-    least = min_score if isinstance(min_score, float) else None
-    write_alignments(run, DocumentFiles(files), documents, LinkForm(**vars(form)), least)
+    write_alignments(run, DocumentFiles(files), documents, LinkForm(**vars(form)), min_score)

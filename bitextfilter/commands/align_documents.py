@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -27,10 +27,13 @@ from bitextfilter.commands.frame.links import (
     written_links,
 )
 from bitextfilter.commands.frame.options import (
+    NO_CUT,
+    RECOMMENDED,
+    MinScore,
     ModelName,
     NumberRange,
     argument,
-    as_score,
+    as_optional_min_score,
     flag,
     option,
     row_options,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.io.given_vectors import GivenVectors
     from bitextfilter.mining.documents import Alignment
+    from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
 
 _TOGETHER = "links of several documents in one file cannot be told apart"
@@ -92,6 +96,9 @@ class DocumentSettings:
 
 _PAIRS = LinkForm()
 
+Cut = MinScore | Literal["none"] | None
+"""Value of --min-score; None: recommended, where that is known."""
+
 
 def given_options() -> set[str]:
     """Return the long names of the options on the command line."""
@@ -135,7 +142,12 @@ class _Settings:
 
     source: str | None = argument(required=False)
     target: str | None = argument(required=False)
-    min_score: float | None = option("--min-score X", "Leave out links below X.", as_score)
+    min_score: Cut = option(
+        "--min-score X",
+        "Leave out links below X: a number, none, or recommended: those among links that score low"
+        "  [default: recommended by a model, else none]",
+        as_optional_min_score,
+    )
 
 
 @command(
@@ -165,6 +177,8 @@ def main(
 
     --source-vectors and --target-vectors take the place of a model; then words do not count.
 
+    By a model, links among which all score low are left out: --min-score none keeps them.
+
     Documents are held in memory; time and memory grow with the number of sentences. Documents
     that are hardly translations get a warning. A line that is not UTF-8 or has a tab or NUL
     stops the run unless --on-error reject.
@@ -190,11 +204,7 @@ class DocumentFiles(NamedTuple):
 
 
 def write_alignments(
-    run: Run,
-    files: DocumentFiles,
-    settings: DocumentSettings,
-    form: LinkForm,
-    min_score: float | None,
+    run: Run, files: DocumentFiles, settings: DocumentSettings, form: LinkForm, min_score: Cut
 ) -> None:
     """Align two files, or the documents of --documents, and write their links."""
     output, vectors = run.output(), files.given.open(run) if files.given else ()
@@ -203,19 +213,20 @@ def write_alignments(
     model = run.model() if settings.by == "model" and not vectors else None
     align = _given_aligner(vectors, settings) if vectors else _aligner(run, model, settings)
     run.counts.update(rows=0, rejected=0, documents=0, links=0)
+    keep, own_files = _cut(run, min_score, by_model=model is not None), 0
     run.progress(unit="texts")
-    least, own_files = -inf if min_score is None else min_score, 0
     output.write(form.first_line)
     for pair in pairs:
         if (sides := _read(run, pair, settings.keep_going)) is None:
             continue
         texts = sides[0].sentences, sides[1].sentences
+        checked = None if form.no_column_check else model
+        foreign = checked is not None and warn_of_languages(run, checked, texts, f"{pair.name}: ")
         links, distance = align(sides)
-        _warn(run, pair.name, texts, settings.by, distance)
-        if model is not None and not form.no_column_check:
-            warn_of_languages(run, model, texts, f"{pair.name}: ")
-        links = kept_links(links, least)
-        document = AlignedDocument(pair.document, sides, links, settings.split is not None)
+        if not foreign:
+            _warn(run, pair.name, texts, settings.by, distance)
+        links, each_line = keep(links), settings.split is not None
+        document = AlignedDocument(pair.document, sides, links, each_line)
         lines = written_links(document, form, settings.links)
         if pair.output is not None:
             with open_output(pair.output) as stream:
@@ -229,6 +240,34 @@ def write_alignments(
         run.counts["links"] += sum(link.score is not None for link in links)
         run.counts["documents"] += 1
         run.advance(0)
+
+
+def _cut(run: Run, asked: Cut, by_model: bool) -> Callable[[Sequence[Link]], list[Link]]:
+    """Return the function that leaves out links by --min-score, and counts them.
+
+    Raises UsageError where the recommended cut is asked for, and not known.
+    """
+    from bitextfilter.mining.documents import LEAST_MEAN, mean_scores
+
+    if asked == RECOMMENDED and not by_model:
+        raise click.UsageError("--min-score recommended is for --by model")
+    recommended = by_model and asked in (None, RECOMMENDED)
+    least = asked if isinstance(asked, float) else LEAST_MEAN if recommended else -inf
+    if recommended:
+        run.facts["min score"] = f"mean of five >= {LEAST_MEAN}"
+        run.note(
+            f"links are left out where the mean score of a link and two on either side is below"
+            f" {LEAST_MEAN} (--min-score {NO_CUT} keeps them)"
+        )
+
+    def keep(links: Sequence[Link]) -> list[Link]:
+        judged = mean_scores(links) if recommended else [link.score for link in links]
+        kept = kept_links(links, least, judged)
+        if below := len(kept) - len(links):  # one more for each
+            run.counts["below the cut"] += below
+        return kept
+
+    return keep
 
 
 def _read(run: Run, pair: _DocumentPair, keep_going: bool) -> Sides | None:
@@ -326,6 +365,7 @@ class DocumentReader:
         *vectors* of the lines of both sides are checked, if there are any.
         """
         self._run, self._sentences = run, SentenceReader(run, split, vectors)
+        self._hint = split is None and not vectors
 
     def pair(self, source: str, target: str) -> _DocumentPair:
         """Return two files as documents; UsageError if this run writes one of them."""
@@ -363,8 +403,14 @@ class DocumentReader:
         return FileUses([settings.output, settings.rejects, self._run.common.manifest], read)
 
     def _both(self, pair: ListedPair, place: str) -> Sides:
-        """Read the source, then the target."""
-        return self._side(pair.source, place, 0), self._side(pair.target, place, 1)
+        """Read the source, then the target; tell once of lines that are paragraphs."""
+        from bitextfilter.text.words import holds_paragraphs
+
+        sides = self._side(pair.source, place, 0), self._side(pair.target, place, 1)
+        if self._hint and any(holds_paragraphs(side.sentences) for side in sides):
+            self._hint = False
+            self._run.note("many lines hold several sentences: --split L1,L2 divides them")
+        return sides
 
     def _side(self, text: str | list[bytes], place: str, side: int) -> ReadDocument:
         if isinstance(text, list):

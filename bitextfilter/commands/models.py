@@ -263,7 +263,8 @@ def recommend(run: Run, settings: _Recommended) -> None:
     bitext-evaluate mining, for scores of this MODEL. A threshold replaces one of the same use,
     measure and goal. The folder is written whole or not at all; scores and the digest stay the
     same. Writes all thresholds of the model, as bitext-models show does. A model of more than two
-    languages has a threshold for each two: MODEL ends with them, as my-model:de,cs.
+    languages has a threshold for each two that MODEL ends with, as my-model:de,cs, and one for
+    any others, where MODEL ends with none.
 
     Example:
 

@@ -110,15 +110,14 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
         bitext-train-classifier --noisy crawl.tsv.gz --negatives worst:60% -o my-model clean.tsv
     """
-    from bitextfilter.models.folders import is_foreign, naming_pair, split_width
+    from bitextfilter.models.folders import is_foreign, naming_pair
     from bitextfilter.scoring.model import load
     from bitextfilter.workflows import classifier_training as workflow
     from bitextfilter.workflows.classifier_start import check_start
 
     plan = _plan(settings, chosen)
     output, model = run.output("-"), run.model(any_languages=True)
-    if (width := split_width(model.name)[1]) is not None:
-        raise SettingsError(f"a classifier takes whole vectors; leave @{width} out of {model.name}")
+    _check_model(model)
     if settings.in_place and is_foreign(model.folder):
         raise SettingsError(f"{model.folder}: is of another library, and stays as it is: give -o")
     start = None if settings.start is None else load(naming_pair(settings.start))
@@ -136,6 +135,20 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     workflow.write_model(model, folder, classifier, record, 8 if plan.quantise else 32)
     text = json.dumps(record, indent=2) + "\n" if settings.as_json else workflow.table(report)
     output.write(text.encode())
+
+
+def _check_model(model: Model) -> None:
+    """Raise SettingsError for a model of shorter vectors, or of two languages exchanged."""
+    from bitextfilter.models.folders import split_width
+
+    if (width := split_width(model.name)[1]) is not None:
+        raise SettingsError(f"a classifier takes whole vectors; leave @{width} out of {model.name}")
+    if model.exchanged and len(model.processor.known) == 2:
+        own = ",".join(model.processor.known)
+        raise SettingsError(
+            f"a classifier of {model.folder.name} reads {own} in this order: --scol and --tcol"
+            " exchange the columns"
+        )
 
 
 def _examples(run: Run, model: Model, settings: _Settings, plan: ClassifierConfig) -> Examples:

@@ -45,7 +45,7 @@ def _processor(
             raise SettingsError(
                 f"{folder.name} is a model of {'-'.join(known)}, not {'-'.join(pair)}"
             )
-        return TextProcessor.plain(pair)
+        return TextProcessor.plain(known or pair).of_pair(pair)
     assert languages is not None
     return TextProcessor.plain(known).of_pair(languages)
 

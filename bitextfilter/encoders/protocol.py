@@ -39,6 +39,6 @@ class SentenceEncoder(Protocol):
 
 
 def side_of(processor: TextProcessor, language: str) -> int:
-    """Return the side, 0 or 1, of a known language: of more than two, all are the source."""
-    two = len(processor.known) <= 2
-    return processor.languages.index(own_language(language, processor.known)) if two else 0
+    """Return the side, 0 or 1, of a known language in training: of more than two, all are 0."""
+    known = processor.known
+    return known.index(own_language(language, known)) if len(known) <= 2 else 0

@@ -64,7 +64,8 @@ def _of_pair(
 ) -> TextProcessor:
     """Return the text processing of a model for two languages; SettingsError as load_encoder."""
     known = processor.known
-    if len(known) > 2 and languages is not None:
+    exchanged = languages is not None and _own(languages, known) == processor.languages[::-1]
+    if languages is not None and (len(known) > 2 or exchanged):
         return processor.of_pair(languages)
     if len(known) > 2:
         raise SettingsError(
@@ -92,9 +93,9 @@ def load_encoder(
     """Load the encoder of a model folder, or both of them, joined, or one of another library.
 
     Averages of token vectors need no torch; with *device* ``auto``, too, they are computed by the
-    processor. *languages*: of the source and the target; a model of more than two needs them.
-    Errors as :meth:`Registry.load`; SettingsError for languages that are not the model's,
-    ModelError, too, where two encoders do not fit together.
+    processor. *languages*: of the source and the target; a model of more than two needs them, one
+    of two takes its own in either order. Errors as :meth:`Registry.load`; SettingsError for
+    languages that are not the model's, ModelError, too, where two encoders do not fit together.
     """
 
     def load(path: Path) -> SentenceEncoder:

@@ -42,6 +42,7 @@ from bitextfilter.mining.monotonic import (
     cheapest_path,
     with_scores,
 )
+from bitextfilter.mining.repeats import without_repeats
 from bitextfilter.mining.sentence_groups import Document, character_ends
 from bitextfilter.mining.word_coverage import Encode, WordCoverage, document_words
 from bitextfilter.similarity.vectors import unit_rows
@@ -57,10 +58,19 @@ _MARGIN = 8
 RESCORING_ROUNDS = 12
 """Rounds of queries; after them, links that were not queried are impossible."""
 
+LEAST_MEAN = 0.2
+"""Mean cosine of a link and those beside it, below which links by a model are hardly right: chosen
+on documents with parts that are no translations."""
+_BESIDE = 2
+
 ModelScorer = Callable[[list[str], list[str]], Scores]
 """Function from ``n`` pairs of texts to the probability of translations, ``(n,)``, 0 to 1."""
 Penalties = Callable[[Sequence[Span]], Integers]
 """Function from links to additions to their costs, ``(n,)``, at least 0."""
+
+
+_Texts = tuple[Sequence[str], Sequence[str]]
+"""The sentences of both documents."""
 
 
 class Alignment(NamedTuple):
@@ -99,10 +109,10 @@ def align_by_vectors(
         document_words(side, encode) for side, encode in zip(sides, model.encoders, strict=True)
     ]
     coverage = WordCoverage(words[0], words[1], settings.largest)
-    costs, links = _cheapest((first, second), settings, model.background, coverage)
+    costs, links = _cheapest((first, second), sides, settings, model.background, coverage)
     if model.scorer is not None:
         penalties = partial(_penalties, sides, model.scorer, settings.penalty)
-        links = rescore_links(costs, links, penalties)
+        links = rescore_links(without_repeats(costs, sides), links, penalties)
     return Alignment(links, costs.distance([link.span for link in links]))
 
 
@@ -121,7 +131,7 @@ def align_by_given_vectors(
         _document(side, rows, settings)
         for side, rows in zip((source, target), vectors, strict=True)
     )
-    costs, links = _cheapest((first, second), settings)
+    costs, links = _cheapest((first, second), (source, target), settings)
     return Alignment(links, costs.distance([link.span for link in links]))
 
 
@@ -132,17 +142,19 @@ def _document(sentences: Sequence[str], vectors: Vectors, settings: LinkSettings
 
 def _cheapest(
     sides: tuple[Document, Document],
+    texts: _Texts,
     settings: LinkSettings,
     background: BackgroundVectors | None = None,
     coverage: WordCoverage | None = None,
 ) -> tuple[VectorLinkCosts, list[Link]]:
     """Return the costs by vectors, lengths and words, and the cheapest links by them."""
     first, second = sides
-    links = align(VectorLinkCosts(first, second, settings, None, background))
+    plain = VectorLinkCosts(first, second, settings, None, background)
+    links = align(without_repeats(plain, texts))
     ratio = _length_ratio(links, first.ends, second.ends)
     known = KnownBefore(ratio, coverage)
     costs = VectorLinkCosts(first, second, settings, known, background)
-    return costs, align(costs, links, _NEAR)
+    return costs, align(without_repeats(costs, texts), links, _NEAR)
 
 
 def align_by_words(
@@ -156,8 +168,8 @@ def align_by_words(
         Document(vectors, character_ends(side), settings.largest)
         for vectors, side in zip(surface_vectors(source, target), (source, target), strict=True)
     )
-    costs = VectorLinkCosts(first, second, settings)
-    links = align(costs)
+    costs, texts = VectorLinkCosts(first, second, settings), (source, target)
+    links = align(without_repeats(costs, texts))
     for _ in range(LEARNING_ROUNDS):
         learned = [
             side.with_vectors(vectors)
@@ -167,7 +179,7 @@ def align_by_words(
         ]
         ratio = _length_ratio(links, first.ends, second.ends)
         costs = VectorLinkCosts(learned[0], learned[1], settings, KnownBefore(ratio))
-        links = align(costs, links)
+        links = align(without_repeats(costs, texts), links)
     return Alignment(links, costs.distance([link.span for link in links]))
 
 
@@ -176,7 +188,22 @@ def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> Alignment:
 
     The score of a link is the probability that the lengths of translations differ so, 0 to 1.
     """
-    return Alignment(align(LengthLinkCosts(character_ends(source), character_ends(target))), None)
+    costs = LengthLinkCosts(character_ends(source), character_ends(target))
+    return Alignment(align(without_repeats(costs, (source, target))), None)
+
+
+def mean_scores(links: Sequence[Link]) -> list[float | None]:
+    """Return the mean score of each link and of up to two on either side; None without a score.
+
+    A right link may score low by itself; among wrong ones, all do.
+    """
+    scores = [link.score for link in links if link.score is not None]
+    means = iter(
+        sum(near) / len(near)
+        for place in range(len(scores))
+        for near in [scores[max(0, place - _BESIDE) : place + _BESIDE + 1]]
+    )
+    return [None if link.score is None else next(means) for link in links]
 
 
 def _length_ratio(

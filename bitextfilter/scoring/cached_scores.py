@@ -38,7 +38,7 @@ Compute = Callable[[Sequence[str], Sequence[str], Sequence[str]], Mapping[str, S
 
 _UTF8 = "utf-8", "surrogatepass"
 
-SCORES = 2
+SCORES = 3
 """Raised where a change of the code changes the scores of an existing model."""
 
 PACKAGES = (
@@ -119,7 +119,7 @@ def vector_digest(model: Model, measure: str, background: BackgroundSample | Non
         raise ModelError(f"{model.folder}: has changed since it was read")
     parts = [*_software(model.encoder.arithmetic()), folder, measure]
     parts += [f"@{width}"] if width else []
-    if len(model.processor.known) > 2:
+    if len(model.processor.known) > 2 or model.exchanged:
         parts += model.languages
     if files_of(model.folder, read_config(model.folder)) is not None:
         parts += [[name, _version(name)] for name in FOREIGN_PACKAGES]

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import BadRow, Row
-from bitextfilter.models.folders import find_model, read_config, split_width
+from bitextfilter.languages import find_language
+from bitextfilter.models.folders import CONFIG, find_model, read_config, shipped_models, split_width
 from bitextfilter.scoring.scored_rows import sides
-from bitextfilter.text.language import check_columns, told_languages
+from bitextfilter.text.identifier import load_ngram_identifier
+from bitextfilter.text.input_checks import swapped_columns
+from bitextfilter.text.language import check_columns, main_language, told_languages
 from bitextfilter.text.processor import TextProcessor
 
 CHECKED_ROWS = 1000
@@ -54,7 +58,9 @@ def checked_windows(
     checked = False
 
     def check(rows: Sequence[Row]) -> None:
-        if warning := check_columns(*sides(rows), processor):
+        texts = sides(rows)
+        doubt = column_doubt(*texts, processor)
+        if warning := doubt or swapped_columns(*texts, processor.languages):
             warn(f"{warning} (--scol and --tcol choose columns)")
 
     for window in windows:
@@ -66,3 +72,49 @@ def checked_windows(
         yield window
     if not checked:
         check(sample)
+
+
+def column_doubt(
+    sources: Sequence[str], targets: Sequence[str], processor: TextProcessor
+) -> str | None:
+    """Return a one-line warning if two columns do not look like a processor's languages.
+
+    The shipped identifier tells the languages that it knows, :func:`check_columns` others. Names
+    the option that reads the columns as they look, if there is one. None if all is well, or the
+    evidence is too little.
+    """
+    own, known = processor.languages, load_ngram_identifier().languages
+    seen: list[str] = []
+    for column, language in zip((sources, targets), own, strict=True):
+        told = main_language(column) if find_language(language, known) else None
+        seen.append(language if told is None else find_language(told, own) or told)
+    source, target = seen
+    if (source, target) == own:
+        return check_columns(sources, targets, processor)
+    looks = [
+        f"the {name} column looks like {told}, not {language}"
+        for name, told, language in zip(("source", "target"), seen, own, strict=True)
+        if told != language
+    ]
+    if (target, source) == own:
+        looks = [
+            f"the columns look swapped: the source column looks like {source}, the target column"
+            f" like {target}"
+        ]
+    reading = _reading(source, target, processor)
+    return "; ".join([*looks, *([f"{reading} reads them so"] if reading else [])])
+
+
+def _reading(source: str, target: str, processor: TextProcessor) -> str | None:
+    """Return the options by which columns of two languages are read; None if nothing reads them."""
+    models = {"": processor.known} | {
+        name: tuple(parse_json((folder / CONFIG).read_text("utf-8"))["languages"])
+        for name, folder in shipped_models().items()
+    }
+    for name, known in sorted(models.items(), key=lambda item: (item[0] != "", len(item[1]))):
+        pair = find_language(source, known), find_language(target, known)
+        if source != target and None not in pair:
+            model = f"--model {name}" if name else ""
+            languages = "" if name and pair == known else f"--languages {pair[0]},{pair[1]}"
+            return f"{model} {languages}".strip()
+    return None

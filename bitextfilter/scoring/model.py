@@ -189,6 +189,17 @@ class Model:
         return self.encoder.languages
 
     @property
+    def exchanged(self) -> bool:
+        """Whether the target's language is before the source's in the model's own order."""
+        source, target = map(self.processor.known.index, self.languages)
+        return source > target
+
+    @property
+    def reading(self) -> str:
+        """The digest, and the languages where the sides are exchanged: all that vectors are of."""
+        return f"{self.digest}:{','.join(self.languages)}" if self.exchanged else self.digest
+
+    @property
     def default_measure(self) -> str:
         """The default measure: ``mlp`` with a classifier, else ``cosine``."""
         return default_measure(self.classifier is not None)
@@ -214,15 +225,24 @@ class Model:
     def _scorer_factory(self) -> ScorerFactory | None:
         if self.classifier is None:
             return None
-        cut = self.processor.cut
-        return self.classifier.scorer_factory(self.encode_side, self.threads, cut, self.languages)
+        cut, (source, target) = self.processor.cut, self.languages
+        languages = (target, source) if self.exchanged else (source, target)
+
+        def encode(sentences: Sequence[str], side: int) -> Vectors:
+            return self.encode(sentences, languages[side])
+
+        return self.classifier.scorer_factory(encode, self.threads, cut, languages)
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         """Return the classifier's scorer of pairs of these sides; None without a classifier.
 
-        Each side is vectors and sentences; see ``PairScorer``.
+        Each side is vectors and sentences; see ``PairScorer``. The classifier reads the sides in
+        the model's own order of languages: a pair has one score, whichever side is the source.
         """
-        return self._scorer_factory and self._scorer_factory(source, target)
+        if self._scorer_factory is None or not self.exchanged:
+            return self._scorer_factory and self._scorer_factory(source, target)
+        score = self._scorer_factory(target, source)
+        return lambda sources, targets: score(targets, sources)
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], measures: str | Sequence[str] = ()
@@ -259,8 +279,9 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
 
     Args:
         name_or_folder: such as ``en-de``, or a path; with two languages at its end, such as
-            ``multi:cs,pl``, where the model has more. ``en-de@128`` has vectors of 128 numbers, and
-            no classifier: see ``encoders/shorter.py``.
+            ``multi:cs,pl``, where the model has more. ``en-de:de,en`` exchanges the sides of a
+            model of two. ``en-de@128`` has vectors of 128 numbers, and no classifier: see
+            ``encoders/shorter.py``.
         device: ``cpu`` or ``cuda[:n]``: where sentences are encoded.
         threads: how many blocks are computed side by side.
 
@@ -280,8 +301,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"
             f" the encoder's are {encoder.dim}"
         )
-    two = len(encoder.processor.known) <= 2
-    background = load_background(folder, encoder.dim, SIDES if two else encoder.languages)
+    background = load_background(folder, encoder.dim, _samples(encoder))
     digest = model_digest(folder)
     if width is not None:
         from bitextfilter.scoring.shorter import shorter  # imports torch
@@ -289,3 +309,11 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         encoder, background = shorter(folder, encoder, background, width)
         classifier, digest = None, f"{digest}@{width}"
     return Model(str(name_or_folder), folder, digest, encoder, classifier, background, threads)
+
+
+def _samples(encoder: SentenceEncoder) -> Sequence[str]:
+    """Return the names of the background samples of an encoder's source and target."""
+    known, languages = encoder.processor.known, encoder.languages
+    if len(known) > 2:
+        return languages
+    return SIDES if languages[0] == known[0] else SIDES[::-1]

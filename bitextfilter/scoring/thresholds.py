@@ -64,7 +64,7 @@ class Threshold:
     version: str
     """Of bitextfilter."""
     languages: str = ""
-    """The two, as ``cs,pl``, of a model of more; else empty."""
+    """The two, as ``cs,pl``, of a model of more; empty for any two."""
 
     def __post_init__(self) -> None:
         """Check all fields and their types."""
@@ -194,12 +194,13 @@ def recommended_threshold(model: str | Path, measure: str, use: str | None = Non
     """Return the threshold of a model, by name or folder, for a measure.
 
     It is the one of the highest F1, or else the only one; of a model of more than two languages,
-    for those at the end of its name. The *use* is one of ``USES``; None for mining with ``joint``
-    and filtering with all others. Raises SettingsError where there is none, or it is one of
-    several; NotFoundError for no such model, ModelError as :func:`read_thresholds` does.
+    for those at the end of its name in either order, or else for any two. The *use* is one of
+    ``USES``; None for mining with ``joint`` and filtering with all others. Raises SettingsError
+    where there is none, or it is one of several; NotFoundError for no such model, ModelError as
+    :func:`read_thresholds` does.
     """
     whole, width = split_width(model)
-    folder, languages = find_model(whole), ",".join(pair_of_more(whole) or ())
+    folder, pair = find_model(whole), pair_of_more(whole) or ()
     if width is not None:
         raise SettingsError(
             f"the cuts of the model {folder.name} are for scores of whole vectors: give a number,"
@@ -207,8 +208,10 @@ def recommended_threshold(model: str | Path, measure: str, use: str | None = Non
         )
     use = use or ("mining" if measure == "joint" else "filtering")
     every, others = own_thresholds(folder, model_digest(folder))
-    own = [threshold for threshold in every if threshold.languages == languages]
+    orders = ",".join(pair), ",".join(reversed(pair)), ""
+    own = [threshold for threshold in every if threshold.languages in orders]
     found = [threshold for threshold in own if (threshold.use, threshold.measure) == (use, measure)]
+    found = [threshold for threshold in found if threshold.languages] or found
     best = [threshold for threshold in found if threshold.goal == "f1"] or found
     if len(best) == 1:
         return best[0]
@@ -216,9 +219,9 @@ def recommended_threshold(model: str | Path, measure: str, use: str | None = Non
     known = ", ".join(dict.fromkeys(t.measure for t in own if t.use == use))
     only = f", only by {known}" if known and not best else ""
     stale = f" ({others} are of other weights)" if others and not known else ""
-    pair = f" for {languages}" if languages else ""
+    where = f" for {orders[0]}" if pair else ""
     raise SettingsError(
-        f"the model {folder.name} recommends {cuts}{pair} for {use} by {measure}{only}{stale}:"
+        f"the model {folder.name} recommends {cuts}{where} for {use} by {measure}{only}{stale}:"
         " give a number, or estimate a cut (bitext-models recommend --help)"
     )
 

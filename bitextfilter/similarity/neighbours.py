@@ -46,7 +46,7 @@ def fewest(k: int) -> int:
 
 def csls(cosine: Scores, mean_source: Scores, mean_target: Scores) -> Scores:
     """Return 2·cosine − mean_source − mean_target, in [-4, 4]; nothing special is about 0."""
-    return np.asarray(2.0 * cosine - mean_source - mean_target, dtype=np.float32)
+    return np.asarray(2.0 * cosine - (mean_source + mean_target), dtype=np.float32)
 
 
 def ratio(cosine: Scores, mean_source: Scores, mean_target: Scores) -> Scores:

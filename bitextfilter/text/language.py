@@ -126,6 +126,22 @@ def told_languages(
     return None if source == target else (source, target)
 
 
+def main_language(column: Sequence[str]) -> str | None:
+    """Return the language of most rows of a column, as the shipped identifier calls it.
+
+    None where it is unsure, or the evidence is too little, as for :func:`check_columns`.
+    """
+    from bitextfilter.text.identifier import load_ngram_identifier
+
+    rows = list(islice(filter(_is_evidence, column), _MOST_ROWS))
+    if len(rows) < _FEWEST_ROWS:
+        return None
+    identifier = load_ngram_identifier()
+    found = identifier.probabilities(identifier.evidence(rows)).argmax(axis=1)
+    likeliest = int(np.bincount(found).argmax())
+    return identifier.languages[likeliest] if np.mean(found == likeliest) >= _AGREEMENT else None
+
+
 def _apparent_language(
     column: Sequence[str], side: int, processor: TextProcessor, evidence: _Evidence
 ) -> str | None:

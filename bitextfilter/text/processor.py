@@ -281,6 +281,7 @@ class TextProcessor:
             (first, second), self.normalisation, self.segmenter, vocabulary, self.trigrams
         )
         pair.known, pair.first_trigrams = self.known, self.first_trigrams
+        pair.templates = self.templates
         return pair
 
     @property

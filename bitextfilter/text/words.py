@@ -129,6 +129,21 @@ def split_sentences(text: str, language: str) -> list[str]:
     return [part for part in parts if part]
 
 
+_END = re.compile(r"[.!?…][\"'”’»)\]]*\s+[\"'“‘„«(\[¿¡]*[^\W\d_]|[。！？](?=.)")
+_PARAGRAPH = 3
+"""Sentences from which a line counts as a paragraph."""
+_PARAGRAPHS = 0.2
+
+
+def holds_paragraphs(lines: Sequence[str]) -> bool:
+    """Whether a fifth of the lines, and at least one, seem to hold three sentences or more."""
+    found = 0
+    for line in lines:
+        ends = (end[0] for end in _END.finditer(line))
+        found += sum(not end[-1].islower() for end in ends) >= _PARAGRAPH - 1
+    return found >= max(1, _PARAGRAPHS * len(lines))
+
+
 def _lengths(text: str, segment: Callable[[str], Iterable[str]]) -> Iterator[int]:
     """Yield the lengths of the sentences of *text*; the last one of a piece begins the next."""
     start, size = 0, _PIECE

@@ -110,7 +110,7 @@ class DocumentPairer:
         Raises SettingsError where it is of another one, OutputError where it cannot be made.
         """
         self._model, self._folder, self._settings, self._hooks = model, folder, settings, hooks
-        self._plan: dict[str, Any] = {"format": _FORMAT, "model": model.digest}
+        self._plan: dict[str, Any] = {"format": _FORMAT, "model": model.reading}
         before = read_plan(folder) or {}
         known = {name: before[name] for name in _DIGESTS if name in before}
         claim(folder, {**self._plan, **known})
@@ -274,6 +274,20 @@ class DocumentPairer:
             np.array(own.words, np.int64),
             np.array(own.word_weights, np.float32),
         )
+
+
+NamedDocument = tuple[int, str]
+"""The number and the name of a document."""
+
+
+def named_pairs(
+    stores: tuple[DocumentStore, DocumentStore], pairs: Mined
+) -> Iterator[tuple[NamedDocument, NamedDocument, float]]:
+    """Yield the documents of each pair, and its score; copies are paired with copies."""
+    columns = pairs.source.tolist(), pairs.target.tolist(), pairs.score.tolist()
+    for i, j, score in zip(*columns, strict=True):
+        for source, target in zip(stores[0].names[i], stores[1].names[j], strict=False):
+            yield (i, source), (j, target), score
 
 
 def _lengths(rows: Vectors) -> Scores:

@@ -40,7 +40,7 @@ def prune_model(folder: Path, languages: tuple[str, str], output: Path) -> dict[
 
     Args:
         folder: a model of more than two languages.
-        languages: of the source and the target.
+        languages: the two that stay, in the order of the model.
         output: the new folder.
 
     Returns:
@@ -55,7 +55,9 @@ def prune_model(folder: Path, languages: tuple[str, str], output: Path) -> dict[
     model, config = ENCODERS.load(folder), read_config(folder)
     if len(model.processor.known) <= 2:
         raise SettingsError(f"{folder} is a model of two languages: there is nothing to leave out")
-    first, second = (own_language(language, model.processor.known) for language in languages)
+    known = model.processor.known
+    own = (own_language(language, known) for language in languages)
+    first, second = sorted(own, key=known.index)
     languages = first, second
     processor, rows = _smaller(model.processor, languages)
     with writing_folder(output) as draft:

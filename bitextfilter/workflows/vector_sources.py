@@ -67,7 +67,7 @@ class ModelVectors:
 
     def plan(self) -> dict[str, str]:
         """See :class:`VectorSource`."""
-        return {"model": self._model.digest}
+        return {"model": self._model.reading}
 
     def gathered(self, side: int, firsts: Sequence[Indices]) -> None:
         """See :class:`VectorSource`."""

@@ -216,8 +216,45 @@ def test_a_rounded_nothing_has_no_sign() -> None:
 def test_the_languages_are_looked_at(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bitextfilter.text.language.check_columns", lambda *_: "look swapped")
+    check = "bitextfilter.scoring.column_languages.check_columns"
+    monkeypatch.setattr(check, lambda *_: "look swapped")
     assert "bitext-align: warning: look swapped" in bitext_align(model, *files).stderr
     unchecked = bitext_align(model, *files, "--no-column-check")
     assert unchecked.exit_code == 0
     assert "swapped" not in unchecked.stderr
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "pairs.en-de.tsv"
+
+
+@pytest.mark.parametrize("name", ["en-de", "multi"])
+@pytest.mark.parametrize("similarity", ["joint", "csls", "ratio", "mlp"])
+def test_files_exchanged_have_the_same_pairs_and_scores(
+    tmp_path: Path, name: str, similarity: str
+) -> None:
+    rows = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
+    files = tmp_path / "en.txt", tmp_path / "de.txt"
+    for side, file in enumerate(files):
+        file.write_text("".join(f"{row[side]}\n" for row in rows[side * 9 :]), encoding="utf-8")
+    words = ("--model", name, "--similarity", similarity, "--min-score", "none", "--digits", "9")
+    one, other = (
+        CliRunner().invoke(align.main, [*words, "--languages", languages, *map(str, paths)])
+        for languages, paths in (("en,de", files), ("de,en", files[::-1]))
+    )
+    turned = [[row[1], row[0], row[2]] for row in rows_of(other)]
+    assert sorted(turned) == sorted(rows_of(one))
+    assert len(turned) > 40
+    assert "warning" not in one.stderr + other.stderr
+
+
+def test_files_in_the_wrong_order_are_named_before_the_search(tmp_path: Path) -> None:
+    rows = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
+    files = tmp_path / "de.txt", tmp_path / "en.txt"
+    for side, file in zip((1, 0), files, strict=True):
+        file.write_text("".join(f"{row[side]}\n" for row in rows), encoding="utf-8")
+    done = CliRunner().invoke(align.main, [*map(str, files), "--batch-size", "40"])
+    warned, compared = (
+        done.stderr.index(text)
+        for text in ("the columns look swapped", "--languages de,en reads them so")
+    )
+    assert warned < compared < done.stderr.index("comparing")

@@ -436,3 +436,68 @@ def test_options_of_documents_need_monotonic(model: Path, option: list[str]) -> 
     done = CliRunner().invoke(align.main, arguments)
     assert done.exit_code == 2
     assert "--monotonic" in done.stderr
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "pairs.en-de.tsv"
+ROWS = [line.split("	") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
+SAMPLE = [row[:2] for row in ROWS if row[2].startswith("good")]
+
+
+@pytest.fixture
+def half(tmp_path: Path) -> tuple[Path, Path]:
+    """Translations in order, then as many sentences a side in different orders."""
+    rows = [*SAMPLE[:18], *reversed(SAMPLE[18:])]
+    sides = [row[0] for row in SAMPLE], [row[1] for row in rows]
+    paths = tmp_path / "en.txt", tmp_path / "de.txt"
+    for path, lines in zip(paths, sides, strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return paths
+
+
+def test_links_among_low_ones_are_left_out_by_default(half: tuple[Path, Path]) -> None:
+    whole = rows_of(linked(None, *half, "--min-score", "none"))
+    done = linked(None, *half)
+    rows = rows_of(done)
+    right = {tuple(row) for row in SAMPLE[:18]}
+    assert right <= {tuple(row[:2]) for row in rows}
+    assert rows == [row for row in whole if row in rows]
+    assert len(rows) < len(whole)
+    assert f"{len(whole) - len(rows)} below the cut" in done.stderr
+    assert "a link and two on either side is below 0.2 (--min-score none keeps them)" in done.stderr
+    assert linked(None, *half, "--min-score", "recommended").stdout == done.stdout
+    lowest = min(float(row[2]) for row in whole)
+    assert rows_of(linked(None, *half, "--min-score", str(lowest - 1))) == whole
+
+
+@pytest.mark.parametrize("way", ["words", "length"])
+def test_other_ways_have_no_cut_of_their_own(half: tuple[Path, Path], way: str) -> None:
+    usual = linked(None, *half, "--by", way)
+    assert usual.stdout == linked(None, *half, "--by", way, "--min-score", "none").stdout
+    assert "below" not in usual.stderr
+    asked = linked(None, *half, "--by", way, "--min-score", "recommended")
+    assert asked.exit_code == 2
+    assert "--min-score recommended is for --by model" in asked.stderr
+
+
+def test_one_warning_of_other_languages(half: tuple[Path, Path]) -> None:
+    done = linked(None, *half[::-1])
+    assert done.stderr.count("warning: ") == 1
+    assert "look swapped" in done.stderr and "--languages de,en reads them so" in done.stderr
+    right = linked(None, *half[::-1], "--languages", "de,en")
+    assert "warning: " not in right.stderr
+    turned = [[row[1], row[0], row[2]] for row in rows_of(right)]
+    assert turned == rows_of(linked(None, *half))
+
+
+def test_lines_of_several_sentences_get_a_hint(tmp_path: Path) -> None:
+    paths = tmp_path / "en.txt", tmp_path / "de.txt"
+    for side, path in enumerate(paths):
+        lines = [" ".join(row[side] for row in SAMPLE[n : n + 4]) for n in range(0, 36, 4)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    hint = "many lines hold several sentences: --split L1,L2 divides them"
+    both = json.dumps({"source": paths[0].read_text(), "target": paths[1].read_text()}) + "\n"
+    assert linked(None, "--documents", "-", text=2 * both.encode()).stderr.count(hint) == 1
+    assert hint in linked(None, *paths).stderr
+    for path in paths:
+        path.write_text("".join(f"{row[0]}\n" for row in SAMPLE), encoding="utf-8")
+    assert hint not in linked(None, *paths, "--by", "length").stderr

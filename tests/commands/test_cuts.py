@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from toys import as_older, sentences, toy_model
+from toys import as_older, sentences, toy_many, toy_model
 
 from bitextfilter.commands import align, rank
 from bitextfilter.commands import filter as filtering
 from bitextfilter.models.folders import model_digest
-from bitextfilter.scoring.thresholds import Threshold, write_thresholds
+from bitextfilter.scoring.thresholds import Threshold, recommended_threshold, write_thresholds
 
 MODULES = {"rank": rank, "filter": filtering, "align": align}
 ROWS = "a1\tb1\t0.3\na2\tb2\t0.25\na3\tb3\t0.2\n"
@@ -43,6 +44,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     write_thresholds(as_older(folder), cuts)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These rows have scores of no model: tests/commands/test_cut_check.py has real ones."""
+    monkeypatch.setattr("bitextfilter.scoring.score_check.other_scores", lambda *_: [])
 
 
 def run(name: str, model: Path, *words: str | Path, text: str = "") -> Result:
@@ -193,9 +200,8 @@ def test_align_without_a_recommendation(model: Path, files: tuple[Path, Path]) -
     assert "warning: wrong pairs are written, too: the model toy" in result.stderr
     asked = run("align", model, *files, "--similarity", "csls", "--min-score", "recommended")
     assert (asked.exit_code, asked.stdout) == (78, "")
-    links = run("align", model, *files, "--monotonic", "--min-score", "recommended")
-    assert (links.exit_code, "no cut of links is known" in links.stderr) == (2, True)
-    assert run("align", model, *files, "--monotonic", "--min-score", "none").exit_code == 0
+    for value in ("recommended", "none"):
+        assert run("align", model, *files, "--monotonic", "--min-score", value).exit_code == 0
 
 
 def test_align_without_a_classifier_goes_by_csls(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -215,3 +221,48 @@ def test_a_stream_is_cut_too(model: Path, files: tuple[Path, Path], tmp_path: Pa
     assert 0 < len(best) < len(kept(everything))
     assert usual.stdout.splitlines() == best
     assert f"{len(kept(everything)) - len(best)} below the cut" in usual.stderr
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of three languages with cuts for any two, and of their own for aa and ba."""
+    folder = toy_many(tmp_path_factory.mktemp("many") / "many")
+    own = model_digest(folder)
+    cuts = [cut(own, "mining", "csls", 0.2), cut(own, "filtering", "cosine", 0.25)]
+    cuts.append(replace(cut(own, "mining", "csls", 0.7), languages="aa,ba"))
+    write_thresholds(as_older(folder), cuts)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("languages", "least", "origin"),
+    [
+        ("aa,ba", 0.7, "mining of aa,ba"),
+        ("ba,aa", 0.7, "mining of aa,ba"),
+        ("aa,ce", 0.2, "mining of any two languages, none being known for aa,ce alone"),
+        ("ce,ba", 0.2, "mining of any two languages, none being known for ce,ba alone"),
+    ],
+)
+def test_a_pair_has_its_own_cut_or_that_of_any_two(
+    many: Path, files: tuple[Path, Path], languages: str, least: float, origin: str
+) -> None:
+    words = ("--languages", languages, "--similarity", "csls")
+    done = run("align", many, *files, *words)
+    assert f"the recommended cut is csls>={least} (for {origin}, by f1, model many" in done.stderr
+    assert all(float(score) >= least for score in kept(done))
+
+
+def test_rank_takes_the_cut_of_any_two(many: Path) -> None:
+    words = ("--languages", "ce,aa", "--similarity", "cosine", "--min-score", "recommended")
+    done = run("rank", many, *words, text=ROWS)
+    assert kept(done) == ["0.3", "0.25"]
+    assert "cosine>=0.25 (for filtering of any two languages, none being" in done.stderr
+
+
+def test_every_two_languages_of_the_shipped_model_have_a_cut() -> None:
+    for pair in ("en,de", "de,en", "ar,th", "cs,pl", "uk,en"):
+        for measure, use in (("joint", "mining"), ("csls", "mining"), ("mlp", "filtering")):
+            assert recommended_threshold(f"multi:{pair}", measure, use).use == use
+    own, other = (recommended_threshold(f"multi:{pair}", "joint") for pair in ("es,en", "es,th"))
+    assert (own.languages, other.languages) == ("en,es", "")
+    assert own.threshold != other.threshold

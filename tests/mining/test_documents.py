@@ -18,6 +18,7 @@ from bitextfilter.mining.documents import (
     align_by_lengths,
     align_by_vectors,
     align_by_words,
+    mean_scores,
 )
 from bitextfilter.mining.link_costs import LinkSettings, VectorLinkCosts
 from bitextfilter.mining.monotonic import Link, Span, align
@@ -265,3 +266,17 @@ def test_short_documents(sides: tuple[int, int]) -> None:
     ):
         assert [i for link in found.links for i in link.source] == list(range(sides[0]))
         assert [j for link in found.links for j in link.target] == list(range(sides[1]))
+
+
+def test_means_of_a_link_and_two_on_either_side() -> None:
+    scores = [0.1, None, 0.9, 0.4, None, None, 0.2, 0.6, 0.8, 0.3]
+    links = [Link(range(n, n + 1), range(n, n + 1), score) for n, score in enumerate(scores)]
+    known = [score for score in scores if score is not None]
+    expected = []
+    for place in range(len(known)):
+        near = [known[n] for n in range(len(known)) if abs(n - place) <= 2]
+        expected.append(sum(near) / len(near))
+    found = mean_scores(links)
+    assert [mean is None for mean in found] == [score is None for score in scores]
+    assert [mean for mean in found if mean is not None] == pytest.approx(expected)
+    assert mean_scores([]) == []

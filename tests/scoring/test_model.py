@@ -126,3 +126,30 @@ def test_only_the_architecture_of_the_model_is_imported() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert found.stdout == "[]\n"
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "pairs.en-de.tsv"
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-de-autoencoder", "en-de@64", "multi", "multi@64"])
+def test_scores_are_the_same_with_the_sides_exchanged(name: str) -> None:
+    rows = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
+    sources, targets = [row[0] for row in rows], [row[1] for row in rows[3:] + rows[:3]]
+    one, other = load(f"{name}:en,de"), load(f"{name}:de,en")
+    assert other.languages == ("de", "en")
+    assert (one.exchanged, other.exchanged) == (False, True)
+    measures = ["cosine", "euclidean", "csls", "ratio", "distance"]
+    measures += ["mlp"] if one.classifier else []
+    for side in (0, 1):
+        sample = np.concatenate([sources[:20], targets[:20]]).tolist()
+        assert np.array_equal(one.encode_side(sample, side), other.encode_side(sample, 1 - side))
+    found, back = one.score(sources, targets, measures), other.score(targets, sources, measures)
+    for measure in measures:
+        assert np.array_equal(found[measure], back[measure]), measure
+
+
+def test_a_model_of_two_refuses_other_languages(whole: Path) -> None:
+    assert load(f"{whole}:ba,aa").languages == ("ba", "aa")
+    for languages in ("aa,ce", "aa,aa"):
+        with pytest.raises(SettingsError, match="is a model of aa-ba, not of"):
+            load(f"{whole}:{languages}")

@@ -95,10 +95,12 @@ def reject_line_of(run: Run, row: BadRow, name: str) -> None:
 
 def warn_of_languages(
     run: Run, model: Model, sides: Sequence[Sequence[str]], name: str = ""
-) -> None:
-    """Warn of texts that seem to be in other languages than the model's."""
-    from bitextfilter.text.language import check_columns
+) -> bool:
+    """Warn of texts that seem to be in other languages than the model's; returns whether so."""
+    from bitextfilter.scoring.column_languages import CHECKED_ROWS, column_doubt
 
-    warning = check_columns(sides[0], sides[1], model.processor)
+    first, second = (side[:CHECKED_ROWS] for side in sides)
+    warning = column_doubt(first, second, model.processor)
     if warning is not None:
         run.warn(name + warning)
+    return warning is not None

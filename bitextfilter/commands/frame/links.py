@@ -119,11 +119,11 @@ class AlignedDocument(NamedTuple):
     """Whether each line is a paragraph."""
 
 
-def kept_links(links: Sequence[Link], least: float) -> list[Link]:
-    """Return the links, those that score less than *least* as sentences without counterparts."""
+def kept_links(links: Sequence[Link], least: float, scores: Sequence[float | None]) -> list[Link]:
+    """Return the links, those of *scores* less than *least* as sentences without counterparts."""
     kept: list[Link] = []
-    for link in links:
-        if link.score is None or link.score >= least:
+    for link, score in zip(links, scores, strict=True):
+        if score is None or score >= least:
             kept.append(link)
         else:
             nothing = range(link.target.start, link.target.start)
