@@ -254,6 +254,8 @@ def labels_of(language: str, labels: Iterable[str]) -> list[str]:
 
 _SURE = 0.5
 """A language at least so probable needs no second opinion."""
+_LONG, _MANY_NGRAMS = 5, 180
+"""Long texts, of some 45 letters, tell more: so much more probable must their language be."""
 
 
 def _ngrams() -> Identifier:
@@ -273,10 +275,12 @@ def _ngrams() -> Identifier:
             return np.minimum(
                 1, second.probabilities(sentences, language) * minimum / second.minimum
             )
-        found: Floats = first.probabilities(reader.evidence(sentences))[:, place]
+        evidence = reader.evidence(sentences)
+        found: Floats = first.probabilities(evidence)[:, place]
         unsure = np.flatnonzero((found >= minimum) & (found < _SURE) & known)
         doubtful = [sentences[at] for at in unsure.tolist()]
         found[unsure] = np.sqrt(found[unsure] * second.probabilities(doubtful, language))
+        found[(found < _LONG * minimum) & (evidence[:, -1] >= _MANY_NGRAMS)] /= _LONG
         return found
 
     def knows(language: str) -> bool:
