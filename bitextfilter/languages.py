@@ -14,9 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.files import read_toml
 
 _OURS = {"nb": "no", "fil": "tl"}
 """Where the field's name of a language is not that of the CLDR."""
@@ -48,8 +50,6 @@ _SEVERAL = {
     "Latf": ("Latn",),
 }
 """Codes of ISO 15924 that are no scripts of Unicode → the scripts that each is written in."""
-_FURTHER = {"crh": "Latn", "iu": "Latn", "kaa": "Latn", "shi": "Latn", "tt": "Latn"}
-"""Languages → a script that they are written in, too, and that the CLDR does not mention."""
 
 
 class Language(NamedTuple):
@@ -205,6 +205,12 @@ def _data(name: str) -> Mapping[str, Any]:
 
 
 @functools.cache
+def _further() -> dict[str, Any]:
+    """Return what the CLDR lacks: more codes, and more scripts of languages."""
+    return read_toml(Path(__file__).with_name("languages.toml"))
+
+
+@functools.cache
 def _names() -> dict[str, str]:
     """Return the names of languages in English, in lower case → their tags."""
     from babel import Locale
@@ -216,7 +222,8 @@ def _names() -> dict[str, str]:
 @functools.cache
 def _codes() -> frozenset[str]:
     """Return the codes of languages that the CLDR has, of two letters or three."""
-    tags = chain(_data("likely_subtags"), _names().values(), _NO_LANGUAGE)
+    further = str(_further()["codes"]).split()
+    tags = chain(_data("likely_subtags"), _NO_LANGUAGE, further)
     first = (re.split("[-_]", tag)[0] for tag in tags)
     return frozenset(code for code in first if 2 <= len(code) <= 3)
 
@@ -231,9 +238,8 @@ def _likely_scripts(code: str) -> dict[str, str]:
     for name in (code, *(theirs for theirs, ours in _OURS.items() if ours == code)):
         for key, (_, script, *_) in _likely_subtags().get(name, {}).items():
             found.setdefault(key, script)
-    if code in _FURTHER and found:
-        found["further"] = _FURTHER[code]
-    return found
+    further: str = _further()["scripts"].get(code, "")
+    return found | {script: script for script in further.split()}
 
 
 @functools.cache

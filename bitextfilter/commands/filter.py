@@ -183,10 +183,10 @@ def _usable_rules(
             raise click.UsageError(f"--rule: {error}") from error
         raise
     if passed_over:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in passed_over.items())
+        reasons = "; ".join(dict.fromkeys(passed_over.values()))
         run.tell(f"not applied: {reasons}", always=languages is not None)
     run.facts["languages"] = ",".join(languages) if languages else None
-    run.facts["passed over"] = dict(passed_over)
+    run.facts["not applied"] = dict(passed_over)
     return able, languages
 
 
@@ -368,12 +368,12 @@ def _report(run: Run, tally: Tally, pipeline: Pipeline) -> None:
     }
     run.facts["words"] = [*tally.words]
     run.facts["kept words"] = [*tally.kept_words]
-    passed_over = cast("dict[str, str]", run.facts["passed over"])
-    width = max(map(len, (*pipeline.labels, *passed_over)), default=4)
+    skipped = cast("dict[str, str]", run.facts["not applied"])
+    width = max(map(len, (*pipeline.labels, *skipped)), default=4)
     run.note(f"{'rule':{width}}  dropped   unique")
     for label, _, dropped, unique in counts:
         run.note(f"{label:{width}} {dropped:8d} {unique:8d}")
-    for name in passed_over:
+    for name in skipped:
         run.note(f"{name:{width}}  not applied")
     good = run.counts["rows"] - run.counts["rejected"]
     for label, _, dropped, _ in counts:

@@ -86,7 +86,7 @@ class _Settings(PairTraining):
         "word,trigram]",
     )
     pivot: str | None = option(
-        "--pivot LANGUAGE", "The third language of --architecture pivot, such as fr."
+        "--pivot LANGUAGE", "The third language of --architecture pivot, such as fr.", as_language
     )
     source_pivot: tuple[str, ...] = option(
         "--source-pivot FILE[@WEIGHT]",

@@ -282,7 +282,8 @@ def usable(
             passed_over[rule.name] = str(error)
             continue
         names = SIDES if sides_of(languages) > 1 else ("",)
-        passed_over |= {rule.named(names[side]): why for side, why in unable.items()}
+        sides = {rule.named(names[side]): why for side, why in unable.items()}
+        passed_over |= {name: f"{name}: {why}" for name, why in sides.items()}
         if len(unable) == len(names):
             continue
         if rule in able:

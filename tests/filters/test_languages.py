@@ -82,7 +82,9 @@ def test_one_character_of_the_other_variant_of_chinese_passes() -> None:
 def test_a_side_whose_language_nobody_can_tell_is_named() -> None:
     languages = ("en", "bho")
     rules, passed_over = usable(parse_rules(["default"]), languages)
-    assert passed_over == {"language(target)": "ngrams cannot identify the language 'bho'"}
+    assert passed_over == {
+        "language(target)": "language(target): ngrams cannot identify the language 'bho'"
+    }
     pipeline = Pipeline(rules)
     pairs = Pairs([GERMAN], [RIGHT["bho"]], languages)
     assert pipeline.check(pairs).verdict(0).startswith("language(source)=")
