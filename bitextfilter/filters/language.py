@@ -101,9 +101,25 @@ class Script(Bounded):
 
 
 def _share_in(side: BatchSide, *scripts: str) -> Floats:
-    """Return the share of the letters of each sentence that are in *scripts*, ``(n,)``."""
-    letters = side.counted(characters.is_alphabetic())
-    return _share(side.counted(letters_in(*scripts)), letters, of_nothing=1)
+    """Return the share of the letters of each sentence that are in *scripts*, ``(n,)``.
+
+    A Chinese character among these counts as three letters, a kana or Korean syllable as two.
+    """
+    own, letters = side.counted(letters_in(*scripts)), side.counted(characters.is_alphabetic())
+    syllables = tuple(script for script in scripts if script in _SYLLABLES)
+    for some in (syllables, tuple(script for script in syllables if script in _CHINESE)):
+        if some:
+            more = side.counted(letters_in(*some))
+            own, letters = own + more, letters + more
+    return _share(own, letters, of_nothing=1)
+
+
+_CHINESE = ("Han", "Hani")
+_SYLLABLES = (
+    *("Han", "Hiragana", "Katakana", "Hangul", "Bopomofo", "Yi"),
+    *("Hani", "Hira", "Kana", "Hang", "Bopo", "Yiii"),
+)
+"""Scripts of which a character is worth two letters or three, by both names."""
 
 
 _FEWEST_OTHERS = 2

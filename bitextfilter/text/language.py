@@ -228,7 +228,7 @@ def untaught_scripts(language: Language) -> tuple[str, ...]:
     """
     firsts = (Language(code, *Language(code).written_in[:1]) for code in _alike(language.code))
     taught = {script for first in firsts for script in first.scripts}
-    if not language.script:
+    if not language.script or language.code == "crh":  # known in Latin, though the CLDR has it last
         taught.add("Latn")
     return tuple(script for script in language.scripts if script not in taught)
 
@@ -236,14 +236,14 @@ def untaught_scripts(language: Language) -> tuple[str, ...]:
 def labels_of(language: str, labels: Iterable[str]) -> list[str]:
     """Return the labels of an identifier for text in a language, in any spelling; or none.
 
-    A label of that very spelling, else all whose language, with its script, is this one or one
-    within it.
+    All whose language, with its script, is this one, or one that identifiers take it for; a label
+    of that very spelling is the only one if it names a script, or no language.
     """
     every = list(labels)
-    if language in every:
-        return [language]
     wanted = any_language(language)
     codes = _alike(wanted.code)
+    if language in every and (wanted.script or codes == {wanted.code}):
+        return [language]
     return [
         label
         for label in every
@@ -281,12 +281,23 @@ def _ngrams() -> Identifier:
         doubtful = [sentences[at] for at in unsure.tolist()]
         found[unsure] = np.sqrt(found[unsure] * second.probabilities(doubtful, language))
         found[(found < _LONG * minimum) & (evidence[:, -1] >= _MANY_NGRAMS)] /= _LONG
+        if first.languages[place] == "ja":
+            failed = np.flatnonzero(found < minimum)
+            found[[at for at in failed.tolist() if _may_be_japanese(sentences[at])]] = minimum
         return found
 
     def knows(language: str) -> bool:
         return first.place(language) is not None or second.knows(language)
 
     return Identifier(minimum, knows, probabilities)
+
+
+_FEW_CHARACTERS = 30
+
+
+def _may_be_japanese(sentence: str) -> bool:
+    """Whether a few words are in Chinese characters, as names and headlines in Japanese are."""
+    return sum(map(str.isalpha, sentence)) <= _FEW_CHARACTERS and _looks_chinese(sentence)
 
 
 def _langid() -> Identifier:

@@ -18,7 +18,12 @@ ROWS = [
     ("length-ratio:count=characters,maximum=2", "abcde", "ab", "length-ratio=2.5>2"),
     ("length-ratio", "", "a b", "length-ratio=4>3"),
     ("length-ratio:count=letters", "谁？", "Who is there?", ""),
-    ("length-ratio:count=letters", "你好", "hello all of you, and a good day", "length-ratio=4.17>3"),
+    (
+        "length-ratio:count=letters",
+        "你好",
+        "hello all of you, and a good day",
+        "length-ratio=4.17>3",
+    ),
     ("length-ratio:count=letters", "안녕", "hello and good day", "length-ratio=3.75>3"),
     ("length-ratio:maximum=2,added=1", "a", "b c d", ""),
     ("length-ratio:maximum=2,added=1", "a", "b c d e", "length-ratio=2.5>2"),
