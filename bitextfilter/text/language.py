@@ -226,8 +226,8 @@ def untaught_scripts(language: Language) -> tuple[str, ...]:
 
     Latin is among them only where the tag names it: most text in another language is in Latin.
     """
-    firsts = (Language(code, *Language(code).written_in[:1]) for code in _alike(language.code))
-    taught = {script for first in firsts for script in first.scripts}
+    firsts = {code: Language(code).written_in[:1] for code in _alike(language.code)}
+    taught = {s for code, first in firsts.items() for s in Language(code, "".join(first)).scripts}
     if not language.script or language.code == "crh":  # known in Latin, though the CLDR has it last
         taught.add("Latn")
     return tuple(script for script in language.scripts if script not in taught)
