@@ -238,8 +238,9 @@ def _likely_scripts(code: str) -> dict[str, str]:
     for name in (code, *(theirs for theirs, ours in _OURS.items() if ours == code)):
         for key, (_, script, *_) in _likely_subtags().get(name, {}).items():
             found.setdefault(key, script)
-    further: str = _further()["scripts"].get(code, "")
-    return found | {script: script for script in further.split()}
+    first, further = (str(_further()[table].get(code, "")) for table in ("likely", "scripts"))
+    more = {script: script for script in (found.get("", ""), *further.split()) if script}
+    return (found | {"": first} | more) if first else found | more
 
 
 @functools.cache

@@ -88,7 +88,7 @@ def test_a_code_nobody_knows_is_refused_with_a_suggestion(text: str, suggestion:
         ("pa-PK", "Arab"),
         ("uz-Cyrl", "Cyrl"),
         ("azb", "Arab Latn"),
-        ("crh", "Cyrl Latn"),
+        ("crh", "Latn Cyrl"),
         ("sat", "Olck Deva Beng"),
         ("ber", "Latn Tfng Arab"),
         ("dbr", ""),

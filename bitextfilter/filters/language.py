@@ -97,43 +97,44 @@ class Script(Bounded):
             if (named := (self.source, self.target)[place]) is not None:
                 shares[:, place] = _share_in(side, *named.split(","))
             elif side.language is not None and side.language.scripts:
-                share = self._share(side, *side.language.scripts, "Common", "Inherited")
+                share = self._share(side, side.language.scripts)
                 shares[:, place] = np.minimum(share, _variant_share(side, side.language.variant))
         return shares
 
-    def _share(self, side: BatchSide, *scripts: str) -> Floats:
+    def _share(self, side: BatchSide, scripts: Sequence[str]) -> Floats:
         """Return the shares of letters in *scripts*; without addresses, if they would fail."""
-        shares = _share_in(side, *scripts)
+        shares = _weighed_share(side, scripts)
         failed = np.flatnonzero(shares < self.bounds[0])
         texts = [side.sentences[at] for at in failed.tolist()]
         plain = [without_addresses(text) for text in texts]
         some = [text != rest for text, rest in zip(texts, plain, strict=True)]
         failed = failed[some]
         rests = BatchSide([*compress(plain, some)])
-        shares[failed] = np.maximum(shares[failed], _share_in(rests, *scripts))
+        shares[failed] = np.maximum(shares[failed], _weighed_share(rests, scripts))
         return shares
 
 
 def _share_in(side: BatchSide, *scripts: str) -> Floats:
-    """Return the share of the letters of each sentence that are in *scripts*, ``(n,)``.
+    """Return the share of the letters of each sentence that are in *scripts*, ``(n,)``."""
+    letters = side.counted(characters.is_alphabetic())
+    return _share(side.counted(letters_in(*scripts)), letters, of_nothing=1)
 
-    A Chinese character among these counts as three letters, a kana or Korean syllable as two.
+
+_WORTH = {"Hani": 3, "Hang": 2, "Hira": 2, "Kana": 2, "Yiii": 2}
+"""Scripts → letters of an alphabet that a character is worth: see ``BatchSide.letter_lengths``."""
+
+
+def _weighed_share(side: BatchSide, scripts: Sequence[str]) -> Floats:
+    """Return the share of letters in the *scripts* of a language, ``(n,)``.
+
+    A character of a dense script counts as several: a Latin name may be longer than the rest.
     """
-    own, letters = side.counted(letters_in(*scripts)), side.counted(characters.is_alphabetic())
-    syllables = tuple(script for script in scripts if script in _SYLLABLES)
-    for some in (syllables, tuple(script for script in syllables if script in _CHINESE)):
-        if some:
-            more = side.counted(letters_in(*some))
-            own, letters = own + more, letters + more
+    own = side.counted(letters_in(*scripts, "Common", "Inherited"))
+    letters = side.counted(characters.is_alphabetic())
+    for script in set(scripts) & set(_WORTH):
+        more = (_WORTH[script] - 1) * side.counted(letters_in(script))
+        own, letters = own + more, letters + more
     return _share(own, letters, of_nothing=1)
-
-
-_CHINESE = ("Han", "Hani")
-_SYLLABLES = (
-    *("Han", "Hiragana", "Katakana", "Hangul", "Bopomofo", "Yi"),
-    *("Hani", "Hira", "Kana", "Hang", "Bopo", "Yiii"),
-)
-"""Scripts of which a character is worth two letters or three, by both names."""
 
 
 _FEWEST_OTHERS = 2

@@ -19,6 +19,7 @@ from bitextfilter.filters import (
     fluency,
     language,
     likeness,
+    repetition,
     shape,
     web,
 )
@@ -26,7 +27,7 @@ from bitextfilter.filters.custom import imported_rule
 from bitextfilter.filters.pairs import SIDES
 from bitextfilter.filters.rule import LanguagePair, Rule, sides_of
 
-_MODULES = (shape, language, likeness, web, agreement, figures, fluency, custom)
+_MODULES = (shape, repetition, language, likeness, web, agreement, figures, fluency, custom)
 
 RULES: dict[str, type[Rule]] = {
     rule.name: rule

@@ -94,3 +94,8 @@ def test_sides_of_unknown_scripts_are_named() -> None:
     rules, passed_over = usable(parse_rules(["default"]), ("qaa", "qab"))
     assert {"script(source)", "script(target)", "language(source)"} <= passed_over.keys()
     assert not {"script", "language"} & {rule.name for rule in rules}
+
+
+def test_a_foreign_name_may_be_longer_than_a_chinese_sentence() -> None:
+    assert verdict("他在Switzerland住。", "zh") == "keep"
+    assert "script(target)=0.214<0.4" in verdict("Switzerland 的", "ja")
