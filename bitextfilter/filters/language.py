@@ -107,10 +107,10 @@ class Script(Bounded):
         failed = np.flatnonzero(shares < self.bounds[0])
         texts = [side.sentences[at] for at in failed.tolist()]
         plain = [without_addresses(text) for text in texts]
-        some = [text != rest for text, rest in zip(texts, plain, strict=True)]
-        failed = failed[some]
-        rests = BatchSide([*compress(plain, some)])
-        shares[failed] = np.maximum(shares[failed], _weighed_share(rests, scripts))
+        some = np.array([len(rest) < len(text) for rest, text in zip(plain, texts, strict=True)])
+        if some.any():
+            failed, rests = failed[some], BatchSide([*compress(plain, some)])
+            shares[failed] = np.maximum(shares[failed], _weighed_share(rests, scripts))
         return shares
 
 

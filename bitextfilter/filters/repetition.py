@@ -33,7 +33,7 @@ def _said_again(times: int) -> regex.Pattern[str]:
 def _repeated_words(repeats: int) -> regex.Pattern[str]:
     """Return the expression for one to four words, or letters written unspaced, and repetitions."""
     return regex.compile(
-        rf"(?<![\w'’.-])(\w\S*+(?: \S++){{0,3}}?)(?: *\1){{{repeats},}}(?!\w)"
+        rf"(?<!\S)[^\w\s]*+(\w\S*+(?: \S++){{0,3}}?)(?: *\1){{{repeats},}}(?!\w)"
         rf"|(?P<unspaced>[{UNSPACED}]{{1,8}}?)(?P=unspaced){{{repeats},}}"
     )
 
@@ -127,9 +127,13 @@ class Repetition(SideFault):
         found = super().faulty_sides(pairs)
         for place, side in enumerate(pairs.sides if self.least else ()):
             places = np.flatnonzero(found[:, place])
+            if not len(places):
+                continue
             some = side.at(places)
             written = _Written(some)
-            counts = self._repeating(some, written, self._lags(written), self.least)
+            known = facts.repeats(some.utf8, self.repeats, self.shortest - 1, self.longest)
+            lags = self._lags(written) if known is None else known[1].tolist()
+            counts = self._repeating(some, written, lags, self.least)
             for at in np.flatnonzero(~counts).tolist():
                 others = [other.sentences[places[at]] for other in pairs.sides if other is not side]
                 counts[at] = self._counts(some.sentences[at], "".join(others))

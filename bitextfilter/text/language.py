@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import re
 import string
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -300,6 +301,10 @@ def _may_be_japanese(sentence: str) -> bool:
     return sum(map(str.isalpha, sentence)) <= _FEW_CHARACTERS and _looks_chinese(sentence)
 
 
+_COUNTING = 1e-20
+"""Parts of a sum of 1 or more that do not count are smaller."""
+
+
 def _langid() -> Identifier:
     """py3langid (Lui & Baldwin 2012): the posterior of naive Bayes over byte n-grams.
 
@@ -315,10 +320,11 @@ def _langid() -> Identifier:
     def probability(sentence: str, language: str) -> float:
         if "zh" in own(language) and _looks_chinese(sentence):
             return 1.0
-        scores = dict(model.rank(sentence))
-        logs = np.fromiter(scores.values(), dtype=np.float64)
-        ours = [scores[label] for label in own(language)]
-        return float(np.exp(np.logaddexp.reduce(ours) - np.logaddexp.reduce(logs)))
+        ranked = model.rank(sentence)
+        (_, best), scores = ranked[0], dict(ranked)
+        powers = (math.exp(score - best) for _, score in ranked)  # descending
+        whole = sum(takewhile(_COUNTING.__lt__, powers))
+        return sum(math.exp(scores[label] - best) for label in own(language)) / whole
 
     return Identifier(1e-4, lambda language: bool(own(language)), _one_by_one(probability))
 
