@@ -168,7 +168,7 @@ def deduplicate(
     match: str = "exact",
     by: str = "pair",
     keep: str = "first",
-    ignore: Iterable[str] = ("case", "punctuation", "digits", "space"),
+    ignore: Iterable[str] = ("case", "punctuation", "space"),
     similarity: float = 0.8,
     shingle: int = 4,
 ) -> Iterator[Pair]:
@@ -182,7 +182,7 @@ def deduplicate(
         match: ``exact``, ``normalised`` or ``near``.
         by: ``pair``, ``source``, ``target`` or ``either``.
         keep: ``first`` or ``best``.
-        ignore: for ``normalised`` and ``near``.
+        ignore: for ``normalised`` and ``near``; numbers count unless ``digits`` is among them.
         similarity: for ``near``: the least Jaccard similarity, above 0, up to 1.
         shingle: for ``near``: characters in an n-gram.
 

@@ -96,15 +96,17 @@ class Language(NamedTuple):
         return script if script in ("Hans", "Hant") else None
 
     def includes(self, other: Language) -> bool:
-        """Whether text in the *other* language is in this one.
+        """Whether text in the *other* language may be in this one.
 
-        The other must name or imply the script and region that this one names: ``zh`` and
-        ``zh-Hant`` include ``zh-TW``, which includes neither.
+        The other must not be in another script than this one names or implies, nor in another
+        region: ``zh-TW`` includes ``zh-Hant``, but neither ``zh``, which is mostly simplified, nor
+        ``zh-HK``; ``en-GB`` includes ``en``.
         """
+        script = self.script or self.variant or ""
         return (
             self.code == other.code
-            and self.script in ("", *other.written_in[:1])
-            and self.region in ("", other.region)
+            and script in ("", other.script, other.variant or "".join(other.written_in[:1]))
+            and (not self.region or other.region in ("", self.region))
             and self.others in ((), other.others)
         )
 

@@ -124,11 +124,13 @@ def test_the_variant_of_chinese_is_what_the_tag_says(text: str, variant: str | N
     ("wide", "narrow", "both"),
     [
         ("zh", "zh-TW", False),
-        ("zh-Hant", "zh-TW", False),
-        ("eng", "en-GB", False),
+        ("zh-Hant", "zh-TW", True),
+        ("eng", "en-GB", True),
         ("zh_Hans", "zh", True),
+        ("zh_cn", "zh", True),
         ("nb", "no", True),
         ("zh_cn", "zh-CN", True),
+        ("sr", "sr-Latn", False),
     ],
 )
 def test_a_language_includes_its_regions(wide: str, narrow: str, both: bool) -> None:
@@ -140,6 +142,8 @@ def test_a_language_includes_its_regions(wide: str, narrow: str, both: bool) -> 
 def test_languages_of_other_codes_or_scripts_are_not_included() -> None:
     assert not read_language("zh-Hant").includes(read_language("zh-CN"))
     assert not read_language("pt-BR").includes(read_language("pt-PT"))
+    assert not read_language("zh-TW").includes(read_language("zh-HK"))
+    assert not read_language("sr-Latn").includes(read_language("sr"))
     assert not read_language("no").includes(read_language("nn"))
     assert not read_language("ca").includes(read_language("es"))
 

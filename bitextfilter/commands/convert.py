@@ -23,12 +23,15 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.formats.registry import (
     FORMATS,
     all_options,
+    format_of,
     formats_with,
     read_formats,
     written_formats,
 )
-from bitextfilter.io.files import in_utf_8, open_folder, open_outputs, stream_name
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.files import in_utf_8, is_table, open_folder, open_outputs, stream_name
 from bitextfilter.io.rows import WINDOW_BYTES, BadRow, Columns, RowReader, TextColumn
+from bitextfilter.languages import read_language
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.formats.base import FormatSettings, PairReader, PairWriter
@@ -42,9 +45,24 @@ def _two_names(value: str) -> tuple[str, str]:
     return names
 
 
+_OPEN = {"mis", "mul", "und", "zxx"}
+"""Codes that stand for no language in particular."""
+
+
 def _two_languages(value: str) -> tuple[str, str]:
-    """Read two different languages."""
-    return _two_names(",".join(as_languages(value)))
+    """Read two different languages in any usual spelling; returns their tags."""
+    try:
+        languages = [read_language(name) for name in value.split(",")]
+    except SettingsError as error:
+        raise click.BadParameter(str(error)) from error
+    if any(language.code in _OPEN for language in languages):
+        raise click.BadParameter(f"{value!r} leaves a language open: such as en,de or en,zh-Hans")
+    if len(languages) != 2:
+        raise click.BadParameter("expected two languages, source and target, such as en,de")
+    source, target = (language.tag for language in languages)
+    if source == target:
+        raise click.BadParameter(f"{source!r} stands twice")
+    return source, target
 
 
 def _names(value: str) -> tuple[str, ...]:
@@ -70,12 +88,24 @@ class _Settings:
     """Formats and their options."""
 
     files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
-    source: str = option("--from", "Format.", read_formats(), "tsv")
-    target: str = option("--to", "Format.", written_formats(), "tsv")
+    source: str = option(
+        "--from", "Format  [default: by the names of files, or tsv]", read_formats()
+    )
+    """None until ``_with_formats``, as is the next."""
+    target: str = option(
+        "--to", "Format  [default: by the names of files, or tsv]", written_formats()
+    )
     languages: tuple[str, str] | None = option(
         "--languages SOURCE,TARGET",
-        "tmx: the languages, as en,de; xliff: only units in these.",
+        "tmx: the languages, as en,de  [default: those of a file with two]; xliff: only units in"
+        " these.",
         _two_languages,
+    )
+    variants: str = option(
+        "--variants",
+        "tmx: of several texts of a language in a unit the first, or a row for each.",
+        ["first", "all"],
+        "first",
     )
     fields: tuple[str, str] | None = option(
         "--fields SOURCE,TARGET",
@@ -117,24 +147,41 @@ def _check(settings: _Settings) -> None:
             raise click.UsageError(f"--{name} is for {' and '.join(places)}")
     if settings.keep and not FORMATS[target].columns:
         raise click.UsageError(f"--keep makes columns, and {target} files have none")
-    for name in (source, target):
-        if FORMATS[name].needs == "languages" and settings.languages is None:
-            raise click.UsageError(f"{name} needs --languages SOURCE,TARGET")
+    if FORMATS[target].needs == "languages" and settings.languages is None:
+        raise click.UsageError(f"{target} needs --languages SOURCE,TARGET")
+
+
+def _with_formats(run: Run, settings: _Settings) -> _Settings:
+    """Return the settings with both formats: those given, else by the names of files."""
+    files, given = settings.files, run.row_settings
+    target = settings.target or format_of(given.output)
+    last = FORMATS[target].written_files if target else 0
+    read = files[: len(files) - last] if given.input == "-" else [given.input]
+    source = settings.source or _named_format(read)
+    first = FORMATS[source].read_files or int(given.input == "-")
+    target = target or ("moses" if len(files) - first == 2 else "tsv")
+    return replace(settings, source=source, target=target)
+
+
+def _named_format(paths: Sequence[str]) -> str:
+    """Return the format of the files to read by their names: by default tsv, of two moses."""
+    as_rows = is_given("scol") or is_given("tcol")
+    if not paths or (as_rows and is_table(paths[0])):
+        return "tsv"
+    return format_of(paths[0]) or ("moses" if len(paths) > 1 else "tsv")
 
 
 def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     """Return the FILEs to read (without any, -i) and those to write."""
     source, target = FORMATS[settings.source], FORMATS[settings.target]
-    count = (
-        source.files * (source.files > 1),
-        target.files * (target.files > 1 or bool(target.folder)),
-    )
+    count = source.read_files, target.written_files
     files = settings.files
     place = len(files) - count[1]
     read, write = list(files[:place]), list(files[place:])
     if place != count[0] and not (place == 1 and not count[0]):
         number = sum(count) if count[0] else f"{count[1]} or {count[1] + 1}"
-        raise click.UsageError(f"expected {number} FILEs, those to read before those to write")
+        order = "those to read before those to write" if count[1] else "-o names the one to write"
+        raise click.UsageError(f"expected {number} FILEs, {order}")
     given = run.row_settings
     if read and given.input != "-":
         raise click.UsageError("one input can be read: --input or FILE")
@@ -181,10 +228,11 @@ _MOST_NAMES = 20
 def main(run: Run, settings: _Settings) -> None:
     """Convert sentence pairs from one format to another, in order, as a stream.
 
-    Of two files: moses, a sentence a line, and srt, subtitles matched by time. Of one: tsv (the
-    rows of all commands), csv, jsonl (a JSON object a line), tmx, xliff, po (GNU gettext),
+    Of two files: moses, a sentence a line, and srt or vtt, subtitles matched by time. Of one: tsv
+    (the rows of all commands), csv, jsonl (a JSON object a line), tmx, xliff, po (GNU gettext),
     parquet and arrow. datasets is a folder for datasets.load_from_disk. FILEs are first those
-    to read, then those to write. Of one file, -i and -o do, too.
+    to read, then those to write. Of one file, -i and -o do, too. Names such as memory.tmx.gz
+    tell their format; two files of other names are moses.
 
     Further columns become columns, fields or properties, under the names of --header or
     their numbers; moses has none. Moses files with unequal numbers of lines are refused.
@@ -192,17 +240,20 @@ def main(run: Run, settings: _Settings) -> None:
 
     Example:
 
-        bitext-convert --from moses corpus.en corpus.de > pairs.tsv
+        bitext-convert corpus.en corpus.de > pairs.tsv
         bitext-convert --to moses out.en out.de < pairs.tsv
-        bitext-convert --from tmx --languages en,de memory.tmx.gz > pairs.tsv
+        bitext-convert --languages en,de memory.tmx.gz > pairs.tsv
         bitext-convert --from jsonl --fields translation.en,translation.de < pairs.jsonl
-        bitext-convert --to parquet --header --numbers score -o pairs.parquet < scored.tsv
+        bitext-convert --header --numbers score -o pairs.parquet < scored.tsv
     """
+    settings, named = _with_formats(run, settings), bool(settings.source)
     _check(settings)
-    format_settings = _format_settings(run, settings)
     read, write = _split(run, settings)
+    format_settings = _format_settings(run, settings, is_table(read[0]))
     target = FORMATS[settings.target]
     reader = FORMATS[settings.source].reader(_Inputs(run, read), format_settings)
+    if settings.source == "moses" and not named:
+        run.note(f"{reader.name} are read as moses, line by line (--from names another format)")
     writer = target.writer(format_settings, reader)
     if target.folder:
         outputs = run.enter(open_folder(write[0], target.folder, target.caches))
@@ -216,11 +267,11 @@ def main(run: Run, settings: _Settings) -> None:
     _summarise(run, settings, reader)
 
 
-def _format_settings(run: Run, settings: _Settings) -> FormatSettings:
+def _format_settings(run: Run, settings: _Settings, table: bool) -> FormatSettings:
     from bitextfilter.corpus.formats.base import FormatSettings
 
     columns = run.row_settings.columns
-    header = is_given("header") or (settings.source == "tsv" and run.row_settings.header)
+    header = is_given("header") or (settings.source == "tsv" and table)
     if not header and any(isinstance(column.where, str) for column in columns.wanted()):
         raise click.UsageError("a column can only be named with --header")
     return FormatSettings(
@@ -232,6 +283,7 @@ def _format_settings(run: Run, settings: _Settings) -> FormatSettings:
         numbers=settings.numbers,
         delimiter=settings.delimiter,
         whitespace=settings.whitespace,
+        all_variants=settings.variants == "all",
         others=FORMATS[settings.target].columns,
     )
 
@@ -270,9 +322,19 @@ def _put(outputs: Sequence[BinaryIO], lines: Sequence[tuple[bytes, ...]]) -> Non
 
 
 def _summarise(run: Run, settings: _Settings, reader: PairReader) -> None:
-    """Count the units skipped, and name the fields left out."""
+    """Count the units skipped, and name those, and the fields left out."""
     if reader.skipped is not None:
-        run.counts["skipped"] = reader.skipped
+        run.counts["skipped"] = reader.skipped.total()
+        if reader.skipped:
+            run.note(f"skipped: {reader.reasons()}")
+    if reader.further:
+        run.counts["further variants"] = reader.further.total()
+        codes = ", ".join(code for code, _ in reader.further.most_common(_MOST_NAMES))
+        run.note(
+            f"left out: further texts of a unit in {codes} (--variants all makes rows of them)"
+        )
+    for message in reader.notes:
+        run.note(message)
     if reader.dropped:
         names = ", ".join(sorted(reader.dropped)[:_MOST_NAMES])
         why = "--keep NAME keeps one"

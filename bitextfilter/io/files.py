@@ -20,7 +20,7 @@ from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputEr
 from bitextfilter.io.drafts import beside, draft, is_name_of, put, rename, sync
 from bitextfilter.io.interruptions import undisturbed
 from bitextfilter.io.remote import Upload, is_remote, open_remote, uploading
-from bitextfilter.io.unpack import open_xz, open_zst
+from bitextfilter.io.unpack import check_packed, open_xz, open_zst
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -148,7 +148,7 @@ def open_input(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[Bina
     """Open *path* for reading bytes; ``-`` is *stdin*, if given, which is left open.
 
     *path* may be a URL. ``.gz .xz .bz2 .zst`` are unpacked. Raises NotFoundError if it cannot be
-    opened.
+    opened, InputError if it is not packed as its name says.
     """
     if str(path) == "-" and stdin is not None:
         yield stdin
@@ -163,7 +163,19 @@ def _unpacked(path: str) -> BinaryIO:
     form = COMPRESSIONS.get(Path(path).suffix.lower())
     if form is None:
         return open_bytes(path)
-    source = open_remote(path) if is_remote(path) else path
+    source = open_bytes(path)
+    try:
+        check_packed(cast(io.BufferedReader, source), path, form)
+    except BaseException:
+        source.close()
+        raise
+    if not is_remote(path) and Path(path).is_file():  # no pipe: its unpacker opens and closes it
+        source.close()
+        return _opened(path, form)
+    return _opened(source, form)
+
+
+def _opened(source: str | BinaryIO, form: str) -> BinaryIO:
     bounded = {"xz": open_xz, "zst": open_zst}.get(form)
     return bounded(source) if bounded else _xopen(source, "rb", form)
 

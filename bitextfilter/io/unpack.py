@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, BinaryIO, cast
+
+from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
     from lzma import LZMADecompressor
@@ -18,6 +21,34 @@ WINDOW = 1 << 27
 """The largest window, 128 MiB; the strongest usual settings, ``xz -9``, need half of it."""
 
 _CHUNK, _OVERHEAD = 1 << 16, 1 << 20
+
+
+PACKERS = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
+"""Compression formats by the suffix of their names."""
+_BEGINNINGS: Mapping[str, tuple[bytes, ...]] = {
+    "gz": (b"\x1f\x8b",),
+    "bz2": (b"BZh",),
+    "xz": (b"\xfd7zXZ\0",),
+    "zst": (b"\x28\xb5\x2f\xfd", *(bytes([n]) + b"\x2a\x4d\x18" for n in range(0x50, 0x60))),
+}
+_HEAD = 6
+
+
+def packed_form(head: bytes) -> str | None:
+    """Return the compression format of a file that begins with *head*; None if it has none."""
+    return next((form for form, starts in _BEGINNINGS.items() if head.startswith(starts)), None)
+
+
+def check_packed(stream: io.BufferedReader, path: str, form: str) -> None:
+    """Raise InputError for a file that is not in *form*, as its name says; reads nothing of it."""
+    head = stream.peek(_HEAD)[:_HEAD]
+    found = packed_form(head)
+    if found == form or any(start.startswith(head) for start in _BEGINNINGS[form]):
+        return
+    remedy = (
+        f"it is {PACKERS[found]}: rename it to .{found}" if found else f"rename it without .{form}"
+    )
+    raise InputError(f"not {PACKERS[form]}, as its name says", file=path, remedy=remedy)
 
 
 def open_xz(source: str | BinaryIO) -> BinaryIO:

@@ -213,11 +213,17 @@ def test_an_entity_bomb() -> None:
     ("words", "message"),
     [
         ("", "--from tsv --to tsv changes nothing"),
-        ("--from tmx", "tmx needs --languages SOURCE,TARGET"),
+        ("a.tsv", "--from tsv --to tsv changes nothing"),
+        ("-i a.csv -o b.csv.gz", "--from csv --to csv changes nothing"),
         ("--to tmx", "tmx needs --languages SOURCE,TARGET"),
         ("--to tmx --languages en", "expected two languages"),
         ("--to tmx --languages en,en", "'en' stands twice"),
-        ("--to tmx --languages e,d", "expected two languages"),
+        ("--to tmx --languages en,de,fr", "expected two languages"),
+        ("--to tmx --languages e,d", "'e' is not the code of a language: such as en or zh-Hans"),
+        ("--to tmx --languages en,cz", "'cz' is not the code of a language: perhaps cs (Czech)?"),
+        ("--to tmx --languages en,und", "'en,und' leaves a language open"),
+        ("--to tmx --languages en,eng", "'en' stands twice"),
+        ("--from csv --variants all", "--variants is for --from tmx"),
         ("--to jsonl --languages en,de", "--languages is for --from tmx, xliff and --to tmx"),
         (
             "--to tmx --languages en,de --fields a,b",
@@ -253,7 +259,7 @@ def test_an_entity_bomb() -> None:
         ("--from moses a", "expected 2 FILEs"),
         ("--from moses a b c", "expected 2 FILEs"),
         ("--to moses a", "expected 2 or 3 FILEs"),
-        ("--to jsonl a b", "expected 0 or 1 FILEs"),
+        ("--from csv --to jsonl a b", "expected 0 or 1 FILEs"),
         ("--to jsonl -i a b", "one input can be read: --input or FILE"),
         ("--to moses - a", "moses takes two files: - is but one stream"),
         ("--from moses - -", "moses takes two files: - is but one stream"),
@@ -266,6 +272,136 @@ def test_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, mess
     monkeypatch.chdir(tmp_path)
     says_one_line(call(*words.split()), 2, message)
     assert list(tmp_path.iterdir()) == []
+
+
+TMX_FILE = (
+    '<tmx version="1.4"><header srclang="en"/><body>\n'
+    '<tu><tuv xml:lang="de"><seg>x</seg></tuv><tuv xml:lang="en-GB"><seg>a</seg></tuv></tu>\n'
+    '<tu><tuv xml:lang="ger"><seg>y</seg></tuv><tuv xml:lang="en"><seg>b</seg></tuv>'
+    '<tuv xml:lang="en-US"><seg>c</seg></tuv></tu></body></tmx>'
+)
+FILES = {
+    "a.tmx": TMX_FILE,
+    "a.csv": "a,x\n",
+    "a.jsonl": '{"source": "a", "target": "x"}\n',
+    "a.po": 'msgid "a"\nmsgstr "x"\n',
+    "a.xlf": "<xliff><segment><source>a</source><target>x</target></segment></xliff>",
+    "corpus.en-de.tsv": "a\tx\n",
+    "a.en": "a\n",
+    "a.de": "x\n",
+    "a.en.srt": "00:01,0 --> 00:02,0\na\n",
+    "a.de.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nx\n",
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+        Path(f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    return tmp_path
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize(
+    "names", ["a.csv", "a.jsonl", "a.po", "a.xlf", "a.en a.de", "a.en.srt a.de.vtt"]
+)
+def test_names_tell_the_formats(files: Path, names: str, packed: str) -> None:
+    paths = [name + packed for name in names.split()]
+    assert made(*paths) == "a\tx\n"
+    if len(paths) == 1:
+        assert made("-i", *paths) == "a\tx\n"
+    assert made(*paths, "-o", f"o.tmx{packed}", *TMX) == ""
+    assert made(f"o.tmx{packed}") == "a\tx\n"
+
+
+def test_written_names_tell_the_formats(files: Path) -> None:
+    assert made("corpus.en-de.tsv", "-o", "o.jsonl") == ""
+    assert made("-o", "p.JSONL.gz", data="a\tx\n") == ""
+    assert Path("o.jsonl").read_bytes() == gzip.decompress(Path("p.JSONL.gz").read_bytes())
+    assert made("corpus.en-de.tsv", "o.en", "o.de") == ""
+    assert (Path("o.en").read_text(), Path("o.de").read_text()) == ("a\n", "x\n")
+    assert made("-i", "a.csv", "p.en", "p.de") == made("a.en.srt", "a.de.vtt", "q.en", "q.de") == ""
+    assert Path("p.de").read_text() == Path("q.de").read_text() == "x\n"
+
+
+def test_options_win_over_names(files: Path) -> None:
+    Path("rows.csv").write_text("a\tx\n")
+    assert made("--from", "tsv", "--to", "jsonl", "rows.csv").startswith('{"source": "a"')
+    assert made("--to", "csv", "-o", "o.tsv", "corpus.en-de.tsv") == ""
+    assert Path("o.tsv").read_bytes() == b"a,x\r\n"
+    assert made("--to", "moses", "o.en", "o.de", data="a\tx\n") == ""
+    assert made("--to", "moses", "a.csv", "o.en", "o.de") == ""
+    assert Path("o.de").read_text() == "x\n"
+
+
+def test_two_files_of_other_names_are_moses_and_that_is_told(files: Path) -> None:
+    result = call("a.en", "a.de")
+    assert (result.exit_code, result.stdout) == (0, "a\tx\n")
+    assert result.stderr.splitlines()[0] == (
+        "bitext-convert: a.en, a.de are read as moses, line by line (--from names another format)"
+    )
+    message = "stdin:1: 1 column, expected at least 2 (--tcol 2); --from tmx reads this format"
+    says_one_line(call("--to", "csv", data=TMX_FILE), 65, message)
+    says_one_line(call("a.en", "no.de"), 66, "no.de: cannot be opened")
+
+
+def test_the_languages_of_a_memory_with_two(files: Path) -> None:
+    result = call("a.tmx", "--header")
+    assert (result.exit_code, result.stdout) == (0, "en\tde\na\tx\nb\ty\n")
+    assert "en is the source, de the target (--languages)" in result.stderr
+    assert "left out: further texts of a unit in en-US (--variants all makes" in result.stderr
+    assert "2 rows, 0 rejected, 0 skipped, 1 further variants, " in result.stderr
+    assert made("a.tmx", "--variants", "all") == "a\tx\nb\ty\nc\ty\n"
+    assert made("a.tmx", "--languages", "ger,en_us", "--to", "jsonl").count("\n") == 1
+    data = TMX_FILE.replace("en-US", "fr")
+    assert call("--from", "tmx", "-o", "o.tsv", data=data).stderr == (
+        "bitext-convert: stdin:3: a third language: de, en, fr;"
+        " --languages SOURCE,TARGET names two\n"
+    )
+    assert not Path("o.tsv").exists()
+
+
+def test_skipped_units_are_told_by_their_languages(files: Path) -> None:
+    result = call("a.tmx", "--languages", "en-GB,de")
+    assert (result.exit_code, result.stdout) == (0, "a\tx\n")
+    assert "bitext-convert: skipped: 1 in ger, en, en-US\n" in result.stderr
+
+
+def test_a_damaged_memory(files: Path) -> None:
+    Path("d.tmx").write_text(TMX_FILE.replace("x</seg>", "x"))
+    message = "d.tmx:2: not well-formed XML: mismatched tag; --on-error reject --rejects FILE"
+    says_one_line(call("d.tmx", "-o", "o.tsv"), 65, message)
+    assert not Path("o.tsv").exists()
+    words = ("--on-error", "reject", "--rejects", "bad")
+    result = call("d.tmx", *words)
+    assert (result.exit_code, result.stdout) == (0, "b\ty\n")
+    assert Path("bad").read_text() == "2\tnot well-formed XML: mismatched tag\t\n"
+    assert "2 rows, 1 rejected, 0 skipped" in result.stderr
+    assert call("d.tmx", *words, "--max-bad", "0").exit_code == 65
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
+@pytest.mark.parametrize("text", ["a\tb\n", "some\trow\n" * 50, "a"])
+def test_a_file_that_is_not_packed_as_its_name_says(tmp_path: Path, suffix: str, text: str) -> None:
+    for name in ("a.tsv", "a.tmx", "a.srt"):
+        path = tmp_path / f"{name}.{suffix}"
+        path.write_text(text)
+        paths = [path] * (2 if name == "a.srt" else 1)
+        called = {"gz": "gzip", "bz2": "bzip2", "zst": "zstd"}.get(suffix, suffix)
+        message = f"{path}: not {called}, as its name says; rename it without .{suffix}"
+        says_one_line(call("--to", "jsonl", *paths), 65, message)
+
+
+def test_a_file_that_is_packed_otherwise_than_its_name_says(tmp_path: Path) -> None:
+    packed = gzip.compress(b"a\tb\n")
+    path = tmp_path / "a.tsv.xz"
+    path.write_bytes(packed)
+    message = f"{path}: not xz, as its name says; it is gzip: rename it to .gz"
+    says_one_line(call("--to", "jsonl", path), 65, message)
+    message = "it is gzip: unpack it, or let its name end in .gz"
+    says_one_line(call("--to", "jsonl", data=packed), 65, message)
 
 
 def test_an_input_that_is_not_there(tmp_path: Path) -> None:

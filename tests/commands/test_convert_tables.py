@@ -89,6 +89,17 @@ def test_a_table_as_the_input_of_any_command(tmp_path: Path) -> None:
     )
 
 
+def test_names_of_tables_tell_their_format(tmp_path: Path) -> None:
+    path, arrow = tmp_path / "a.parquet", tmp_path / "a.arrow"
+    assert made("-o", path, data="a\tx\t1\n") == ""
+    with pa.ipc.new_file(arrow, pq.read_schema(path)) as writer:
+        writer.write_table(pq.read_table(path))
+    for table in (path, arrow):
+        assert made(table) == made("-i", table) == "a\tx\n"
+        named = ("--scol", "target", "--tcol", "1")
+        assert made(table, *named, "--to", "csv") == "target,source,3\r\nx,a,1\r\n"
+
+
 def test_tables_are_not_written_as_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("in.tsv").write_text("a\tb\t1\n")
@@ -260,7 +271,7 @@ def test_catalogues_xliff_and_subtitles(tmp_path: Path) -> None:
         ("PAR1\x15\x04", "parquet FILE"),
         ("ARROW1\0\0", "arrow FILE"),
         ('<?xml version="1.0"?><xliff version="1.2">', "xliff"),
-        ('<?xml version="1.0"?>', "tmx --languages SOURCE,TARGET"),
+        ('<?xml version="1.0"?>', "tmx"),
         ('msgid ""', "po"),
         ('a,"b, c"', "csv"),
         ('"a";b', "csv --delimiter ';'"),

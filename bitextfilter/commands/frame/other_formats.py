@@ -8,18 +8,19 @@ from collections.abc import Sequence
 
 import click
 
+from bitextfilter.corpus.formats.registry import FORMATS, format_of
 from bitextfilter.io.files import is_table
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import UNFIT_REASON, BadRow
+from bitextfilter.io.unpack import PACKERS, packed_form
 
-_TWO_LANGUAGES = "--languages SOURCE,TARGET"
 _BEGINNINGS = {
     b"PAR1": "parquet",
     b"ARROW1\0": "arrow",
-    b"<tmx": f"tmx {_TWO_LANGUAGES}",
-    b"<!DOCTYPE tmx": f"tmx {_TWO_LANGUAGES}",
+    b"<tmx": "tmx",
+    b"<!DOCTYPE tmx": "tmx",
     b"<xliff": "xliff",
-    b"<?xml": f"tmx {_TWO_LANGUAGES}",
+    b"<?xml": "tmx",
 }
 """Formats by the first bytes of a line, as bitext-convert's options name them."""
 _PO = re.compile(rb'(?:msgid|msgctxt) ".*')
@@ -37,16 +38,28 @@ def remedy_of(row: BadRow, inputs: Sequence[str], command: str) -> str:
     """Return the remedy for a bad row; for another format, the command that converts it."""
     if row.reason == UNFIT_REASON:
         return f"bitext-convert --from parquet --whitespace makes it a space; or {row.remedy}"
+    if row.number == 1 and (form := packed_form(row.line)):
+        return f"it is {PACKERS[form]}: unpack it, or let its name end in .{form}"
     table = row.line.startswith((b"PAR1", b"ARROW1\0"))
     if not table and (b"\t" in row.line or not row.reason.startswith("1 column,")):
         return row.remedy
-    options = _format(row.line) or ("moses" if len(inputs) == 2 else "")
+    options = _format(row.line) or _named_format(inputs)
     if not options:
         return row.remedy
     files = "".join(f" {shlex.quote(path)}" for path in inputs if path != "-")
     if table and not files:
         files = " FILE"
+    if command == "bitext-convert":
+        return f"--from {options} reads this format"
     return f"bitext-convert --from {options}{files} | {command} reads this format"
+
+
+def _named_format(paths: Sequence[str]) -> str:
+    """Return the format of two files that are read as pairs; empty if they are none."""
+    if len(paths) != 2:
+        return ""
+    named = format_of(paths[0]) or "moses"
+    return named if FORMATS[named].files == 2 else ""
 
 
 def _format(line: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,6 +17,8 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 _BREAKS = re.compile(r"\s*[\t\n\r]\s*")
 _BREAK = re.compile(r"[\t\n\r]")
 _CALLED = {"\t": "a tab", "\n": "a line break", "\0": "a NUL", "\r": "a carriage return at the end"}
+
+_MOST_REASONS = 20
 
 TEXTS = ("source", "target")
 """The names of the two texts, unless others are given."""
@@ -61,6 +64,8 @@ class FormatSettings:
     numbers: Sequence[str] = ()
     delimiter: str = ","
     whitespace: bool = False
+    all_variants: bool = False
+    """Whether each text of a language in a unit makes a pair, not the first alone."""
     others: bool = True
     """Whether further columns are read: some formats cannot hold them."""
 
@@ -81,8 +86,10 @@ class Inputs(Protocol):
 class PairReader(ABC):
     """Reads pairs from one format. Iterable once."""
 
-    skipped: int | None = None
-    """Units without a pair, where a format may have such."""
+    skipped: Counter[str] | None = None
+    """Units without a pair by the reason, where a format may have such."""
+    further: Counter[str] | None = None
+    """Texts left out for another of their language, by its code, where a format may have such."""
     texts: tuple[str, str] | None = None
     """What the file calls its two texts, if it says so."""
     columns: Sequence[str] | None = None
@@ -92,10 +99,23 @@ class PairReader(ABC):
         self.name = name
         self.dropped: set[str] = set()
         """Names of other fields in the file, which are not read."""
+        self.notes: list[str] = []
+        """Messages about the file, complete once it is read."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
         """Yield the pairs in order."""
+
+    def skip(self, reason: str, count: int = 1) -> None:
+        """Count units without a pair."""
+        if self.skipped is None:
+            self.skipped = Counter()
+        known = reason in self.skipped or len(self.skipped) < _MOST_REASONS
+        self.skipped[reason if known else "for other reasons"] += count
+
+    def reasons(self) -> str:
+        """Return how many units have no pair, by the reason; the commonest comes first."""
+        return "; ".join(f"{n} {reason}" for reason, n in (self.skipped or Counter()).most_common())
 
 
 def no_end() -> tuple[bytes, ...]:

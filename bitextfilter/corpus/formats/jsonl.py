@@ -29,7 +29,7 @@ class _Number(str):
 
 
 class _NoPairError(Exception):
-    """A line that holds no pair: the reason."""
+    """A line that holds no pair: the reason, and perhaps a remedy."""
 
 
 class JsonReader(PairReader):
@@ -49,7 +49,7 @@ class JsonReader(PairReader):
     def _pair(self, row: Row) -> PairRecord | BadRow:
         bare = PairRecord(row.number, "", "", line=row.line)
         try:
-            found = _parsed(row.text)
+            found = _parsed(row.text, row.number == 1)
             source, target = (_sentence(found, name) for name in self._fields)
             others = {name: _column(found, name) for name in self._keep}
             if "\\u" in row.text:
@@ -58,38 +58,53 @@ class JsonReader(PairReader):
                 others_there = (n for n in _leaves(found) if n not in self._wanted)
                 self.dropped.update(islice(others_there, _MOST_NAMES))
         except _NoPairError as problem:
-            return bare.bad(self.name, str(problem))
+            return bare.bad(self.name, *problem.args)
         except UnicodeEncodeError:
             return bare.bad(self.name, "half of a surrogate pair, which is no character")
         return bare._replace(source=source, target=target, others=others)
 
 
-def _parsed(line: str) -> dict[str, Any]:
+def _parsed(line: str, first: bool = False) -> dict[str, Any]:
+    """Return the object of a line; the *first* may show that the file has no lines of JSON."""
+    start = line.lstrip()
+    whole = _ARRAY if first and start.startswith("[") else None
+    whole = _OBJECT if first and start.rstrip() == "{" else whole
     try:
         found = parse_json(line, parse_float=_Number, parse_int=_Number, parse_constant=_Number)
     except ValueError as error:
-        raise _NoPairError(f"not JSON: {error}") from error
+        raise _NoPairError(*(whole or (f"not JSON: {error}",))) from error
     if not isinstance(found, dict):
-        raise _NoPairError("no JSON object")
+        objects = isinstance(found, list) and any(isinstance(item, dict) for item in found)
+        raise _NoPairError(*(whole if whole and objects else ("no JSON object",)))
     return found
 
 
+_ARRAY = "a JSON array, not JSON lines", "jq -c '.[]' converts it"
+_OBJECT = "JSON over several lines, not JSON lines", "jq -c . converts it"
+_MISSING = object()
+
+
 def _found(place: dict[str, Any], name: str) -> Any:
-    """Return the field *name*; dots separate fields of fields. None: missing."""
+    """Return the field *name*; dots separate fields of fields. ``_MISSING`` if it is not there."""
     if name in place:
         return place[name]
     first, dot, rest = name.partition(".")
     inner = place.get(first)
-    return _found(inner, rest) if dot and isinstance(inner, dict) else None
+    if dot and isinstance(inner, dict):
+        return _found(inner, rest)
+    return None if dot and first in place and inner is None else _MISSING
 
 
 def _sentence(place: dict[str, Any], name: str) -> str:
     text = _found(place, name)
-    if type(text) is not str:
-        has = ", ".join(islice(_leaves(place), _MOST_NAMES))
-        problem = f"no field {name!r}: it has {has}" if text is None else f"{name!r} is not text"
-        raise _NoPairError(problem)
-    return text
+    if type(text) is str:
+        return text
+    if text is None:
+        raise _NoPairError(f"{name} is null")
+    if text is not _MISSING:
+        raise _NoPairError(f"{name!r} is not text")
+    has = ", ".join(islice(_leaves(place), _MOST_NAMES))
+    raise _NoPairError(f"no field {name!r}: it has {has}")
 
 
 def _column(place: dict[str, Any], name: str) -> str:
@@ -99,7 +114,7 @@ def _column(place: dict[str, Any], name: str) -> str:
         raise _NoPairError(f"{name!r} is neither a text nor a number")
     if isinstance(value, str):
         return str(value)
-    return "" if value is None else str(value).lower()
+    return "" if value is None or value is _MISSING else str(value).lower()
 
 
 def _leaves(place: dict[str, Any], prefix: str = "") -> Iterator[str]:

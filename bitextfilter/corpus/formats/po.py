@@ -8,6 +8,7 @@ from __future__ import annotations
 import gettext
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -63,18 +64,19 @@ class PoReader(PairReader):
 
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
         """Yield the pairs in order. Raises InputError for lines that are not of a PO file."""
-        self.skipped = skipped = translated = 0
+        self.skipped, translated = Counter(), 0
         for entry in self._entries():
             if not entry.text("msgid") and "msgctxt" not in entry.texts:
                 self._read_header(entry)
                 continue
             pairs = [] if entry.fuzzy else list(self._pairs(entry))
-            skipped += not pairs
+            if not pairs:
+                self.skip("fuzzy" if entry.fuzzy else "without a translation")
             translated += len(pairs)
-            self.skipped = skipped
             yield from pairs
-        if skipped and not translated:
-            raise InputError("no message has a translation", file=self.name)
+        if self.skipped and not translated:
+            message = f"no message has a translation: {self.reasons()}"
+            raise InputError(message, file=self.name)
 
     def _entries(self) -> Iterator[_Entry]:
         """Yield the entries, complete ones only."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from bitextfilter.io.files import is_packed
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.formats.base import FormatSettings, Inputs, PairReader, PairWriter
@@ -26,7 +29,9 @@ class Format:
     written: str | None = None
     """The options; None if it is not written."""
     needs: str | None = None
-    """An option that must be given."""
+    """An option that must be given where it is written."""
+    suffixes: str = ""
+    """The ends of its files' names."""
     files: int = 1
     columns: bool = True
     """Whether it is written with further columns."""
@@ -34,6 +39,16 @@ class Format:
     """The files of a format that is a folder."""
     caches: str = ""
     """A pattern for what its readers leave in the folder."""
+
+    @property
+    def read_files(self) -> int:
+        """The FILEs that it must be given to read; none if one input is enough."""
+        return self.files if self.files > 1 else 0
+
+    @property
+    def written_files(self) -> int:
+        """The FILEs that it must be given to write, a folder among them."""
+        return 1 if self.folder else self.read_files
 
     def reader(self, inputs: Inputs, settings: FormatSettings) -> PairReader:
         """Return the reader of *inputs*."""
@@ -53,26 +68,57 @@ _PLACE = "bitextfilter.corpus.formats."
 _ROWS = "scol tcol header input"
 
 FORMATS: Mapping[str, Format] = {
-    "tsv": Format("the rows of all commands", "tsv", _ROWS, "header output whitespace"),
+    "tsv": Format(
+        "the rows of all commands",
+        "tsv",
+        _ROWS,
+        "header output whitespace",
+        suffixes="tsv tab",
+    ),
     "moses": Format(
         "two files, a sentence a line", "moses", "", "whitespace", files=2, columns=False
     ),
     "csv": Format(
-        "comma-separated values", "csv_rows", f"{_ROWS} delimiter", "header output delimiter"
+        "comma-separated values",
+        "csv_rows",
+        f"{_ROWS} delimiter",
+        "header output delimiter",
+        suffixes="csv",
     ),
     "tmx": Format(
         "Translation Memory eXchange",
         "tmx",
-        "languages keep input",
+        "languages keep variants input",
         "languages output",
         needs="languages",
+        suffixes="tmx",
     ),
-    "xliff": Format("XLIFF 1.2 and 2", "xliff", "languages keep input"),
-    "po": Format("messages of GNU gettext", "po", "keep input"),
-    "srt": Format("two files of subtitles, matched by time", "srt", "", files=2),
-    "jsonl": Format("a JSON object a line", "jsonl", "fields keep input", "fields output"),
-    "parquet": Format("a Parquet file", "tables", "fields keep input", "fields numbers output"),
-    "arrow": Format("an Arrow file or stream", "tables", "fields keep input"),
+    "xliff": Format(
+        "XLIFF 1.2 and 2",
+        "xliff",
+        "languages keep input",
+        suffixes="xliff xlf sdlxliff mqxliff mxliff",
+    ),
+    "po": Format("messages of GNU gettext", "po", "keep input", suffixes="po pot"),
+    "srt": Format("two files of subtitles, matched by time", "srt", "", files=2, suffixes="srt"),
+    "vtt": Format("the same, told by its content", "srt", "", files=2, suffixes="vtt"),
+    "jsonl": Format(
+        "a JSON object a line",
+        "jsonl",
+        "fields keep input",
+        "fields output",
+        suffixes="jsonl ndjson json",
+    ),
+    "parquet": Format(
+        "a Parquet file",
+        "tables",
+        "fields keep input",
+        "fields numbers output",
+        suffixes="parquet",
+    ),
+    "arrow": Format(
+        "an Arrow file or stream", "tables", "fields keep input", suffixes="arrow feather"
+    ),
     "datasets": Format(
         "a folder for datasets.load_from_disk",
         "tables",
@@ -81,6 +127,14 @@ FORMATS: Mapping[str, Format] = {
         caches="cache-*.arrow",
     ),
 }
+
+
+def format_of(path: str) -> str | None:
+    """Return the format of a file by the end of its name, compressed or not; None if unknown."""
+    name = PurePath(path)
+    suffix = name.with_suffix("").suffix if is_packed(path) else name.suffix
+    known = (form for form, of in FORMATS.items() if suffix[1:].lower() in of.suffixes.split())
+    return next(known, None)
 
 
 def read_formats() -> list[str]:

@@ -1,13 +1,17 @@
-"""Reader of two files of subtitles (SubRip, ``.srt``), whose cues are matched by their times.
+"""Reader of two files of subtitles (SubRip or WebVTT), whose cues are matched by their times.
 
 Cues are linked if they are shown together for at least half of the time of the shorter one.
 Linked cues are one pair; their texts are joined. Source of the idea: J. Tiedemann, Improved
-Sentence Alignment for Movie Subtitles, RANLP 2007.
+Sentence Alignment for Movie Subtitles, RANLP 2007. WebVTT: The Web Video Text Tracks Format, W3C
+Candidate Recommendation, 2019.
 """
 
 from __future__ import annotations
 
+import codecs
+import html
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
@@ -20,9 +24,20 @@ _MOST_LINKED = 3
 """Cues of a side in a pair; more are subtitles that are shifted against each other."""
 _LATEST = 10
 """Cues of a group that a further one is compared with."""
-_STAMP = r"([0-9]{1,4}):([0-5]?[0-9]):([0-5]?[0-9])[,.]([0-9]{1,3})"
+_STAMP = r"(?:([0-9]{1,4}):)?([0-5]?[0-9]):([0-5]?[0-9])(?:[,.]([0-9]{1,3}))?"
 _TIMES = re.compile(rf"\s*{_STAMP}\s*-->\s*{_STAMP}(?:\s.*)?")
+_ODD_TIMES = re.compile(
+    r"\s*[0-9]+:[0-9,. ]*-->"
+    r"|\s*[0-9]+:[0-9]+:[^>]{0,20}-->"
+    r"|\s*[0-9]+:[0-9]+:[0-9][0-9,.]{0,8}\W{1,8}[0-9]+:[0-9]+:[0-9]"
+    r"|.{0,40}-->\s*[0-9]+:[0-9]"
+)
+"""A line that is meant to be one of times."""
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_DIGITS = 10
 _MARKS = re.compile(r"</?[biu]>|</?font[^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
+_VTT_MARKS = re.compile(r"<rt[^<>]*>[^<>]*(?:</rt>)?|<[^<>]*>")
+_VTT_BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?")
 
 
 class Cue(NamedTuple):
@@ -34,53 +49,119 @@ class Cue(NamedTuple):
     text: str
 
 
-def read_cues(stream: BinaryIO, name: str) -> list[Cue]:
-    """Return the cues of a file, in the order of their times; marks as ``<i>`` are removed.
+class Subtitles(NamedTuple):
+    """The cues of a file."""
 
-    A cue without a text, or shown for no time, is none.
+    cues: list[Cue]
+    """In the order of their times."""
+    bad: list[BadRow]
+    """Those whose times are none."""
+    empty: int
+    """The number of those without a text, or shown for no time."""
 
-    Raises InputError for a file that is not UTF-8, or a cue without its times.
+
+def read_cues(stream: BinaryIO, name: str) -> Subtitles:
+    """Return the cues of a file; marks as ``<i>`` are removed.
+
+    A cue goes on to the next line of times, or to the number before that, blank lines or not.
+
+    Raises InputError for a file that is not UTF-8, or begins with something else.
     """
     try:
-        text = read_small(stream, name).decode("utf-8-sig")
+        data = read_small(stream, name)
+        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         remedy = "iconv -f LATIN1 -t UTF-8, or the like, converts it"
         raise InputError(
             f"not UTF-8 at byte {error.start + 1}", file=name, remedy=remedy
         ) from error
-    cues = (_cue(block, number, name) for number, block in _blocks(text))
-    return sorted(
-        (cue for cue in cues if cue.text and cue.stop > cue.start), key=lambda cue: cue.start
-    )
+    return _subtitles(re.split("\r\n|\n|\r", text), name)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line, and the lines, of each part between blank lines."""
-    block: list[str] = []
-    for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], 1):
-        if line.strip():
-            block.append(line)
-        elif block:
-            yield number - len(block), block
-            block = []
+_EXPECTED = "expected 00:00:01,000 --> 00:00:02,500"
 
 
-def _cue(block: Sequence[str], number: int, name: str) -> Cue:
-    place = 1 if len(block) > 1 and block[0].strip().isdecimal() else 0
-    found = _TIMES.fullmatch(block[place])
-    if found is None:
-        message = "no cue of an SRT file: expected 00:00:01,000 --> 00:00:02,500"
-        raise InputError(message, file=name, line=number + place)
+def _subtitles(lines: Sequence[str], name: str) -> Subtitles:
+    """Return the cues of the lines of a file."""
+    is_vtt = lines[0].split(maxsplit=1)[:1] == ["WEBVTT"]
+    places = [n for n, line in enumerate(lines) if _TIMES.fullmatch(line) or _ODD_TIMES.match(line)]
+    heads = list(_heads(lines, places, is_vtt))
+    first = heads[0] if heads else len(lines)
+    if not is_vtt and (other := [n for n in range(first) if lines[n].strip()]):
+        line = next((n for n in other if not lines[n].strip().isdecimal()), other[0]) + 1
+        raise InputError(f"no cue of an SRT file: {_EXPECTED}", file=name, line=line)
+    cues, bad = list[Cue](), list[BadRow]()
+    for head, place, end in zip(heads, places, [*heads, len(lines)][1:], strict=True):
+        shown = _text(lines[place + 1 : end], is_vtt)
+        times = _TIMES.fullmatch(lines[place])
+        start, stop = _times(times) if times else (0, -1)
+        if times and stop >= start:
+            cues.append(Cue(head + 1, start, stop, shown))
+            continue
+        reason = "a cue that ends before it begins" if times else f"no times of a cue: {_EXPECTED}"
+        bad.append(PairRecord(place + 1, shown, "", line=shown.encode()).bad(name, reason))
+    good = sorted((c for c in cues if c.text and c.stop > c.start), key=lambda cue: cue.start)
+    return Subtitles(good, bad, len(cues) - len(good))
+
+
+def _heads(lines: Sequence[str], places: Sequence[int], is_vtt: bool) -> Iterator[int]:
+    """Yield the first line of each cue with its times at *places*: its number, or name, or those.
+
+    A number stands just before the times; below the text of a cue, or above a blank line, only the
+    number that is due, or any below that of a cue with a number.
+    """
+    last: int | None = None
+    above = 0
+    for place in places:
+        head = place - 1
+        while head >= above and not lines[head].strip():
+            head -= 1
+        number = _number(lines[head]) if head >= above else None
+        near, below_text = head == place - 1, head > 0 and lines[head - 1].strip() != ""
+        due = above == 0 or (last is not None and number == last + 1)
+        if number is not None and (due or (near and (last is not None or not below_text))):
+            last = number
+        else:
+            is_name = is_vtt and near and head > 0 and not below_text
+            head = head if is_name and head >= above else place
+            last = last and last + 1
+        yield head
+        above = place + 1
+
+
+def _number(line: str) -> int | None:
+    digits = line.strip()
+    return int(digits) if digits.isdecimal() and len(digits) < _DIGITS else None
+
+
+def _text(lines: Sequence[str], is_vtt: bool) -> str:
+    """Return the text of a cue, without marks, and blocks of WebVTT between it and the next."""
+    if is_vtt:
+        text = _VTT_MARKS.sub("", _MARKS.sub("", " ".join(_without_blocks(lines))))
+        return " ".join(html.unescape(text).split())
+    return " ".join(_MARKS.sub("", " ".join(lines)).split())
+
+
+def _without_blocks(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines outside of the blocks that begin with NOTE and the like."""
+    inside, before = False, "-"
+    for line in lines:
+        inside = bool(line.strip()) and (
+            inside or (not before and bool(_VTT_BLOCK.fullmatch(line)))
+        )
+        if not inside:
+            yield line
+        before = line.strip()
+
+
+def _times(found: re.Match[str]) -> tuple[int, int]:
     start, stop = _milliseconds(*found.groups()[:4]), _milliseconds(*found.groups()[4:])
-    if stop < start:
-        raise InputError("a cue that ends before it begins", file=name, line=number + place)
-    text = _MARKS.sub("", " ".join(block[place + 1 :]))
-    return Cue(number, start, stop, " ".join(text.split()))
+    return start, stop
 
 
-def _milliseconds(hours: str, minutes: str, seconds: str, part: str) -> int:
-    whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
-    return whole * 1000 + int(part.ljust(3, "0"))
+def _milliseconds(hours: str | None, minutes: str, seconds: str, part: str | None) -> int:
+    whole = (int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)
+    return whole * 1000 + int((part or "").ljust(3, "0"))
 
 
 def linked(one: Cue, other: Cue) -> bool:
@@ -123,26 +204,40 @@ def _earlier(source: Sequence[Cue], target: Sequence[Cue]) -> int:
 
 
 class SrtReader(PairReader):
-    """Reads the pairs of two files; ``skipped`` counts the cues without a partner."""
+    """Reads the pairs of two files; ``skipped`` counts the cues without a partner, or a text."""
 
     def __init__(self, source: tuple[BinaryIO, str], target: tuple[BinaryIO, str]) -> None:
         """Read both streams, called by their names. Raises InputError."""
         super().__init__(source[1])
-        self._cues = read_cues(*source), read_cues(*target)
+        self._sides = read_cues(*source), read_cues(*target)
 
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
-        """Yield the pairs in the order of their times. Raises InputError for cues without one."""
-        self.skipped = skipped = 0
-        pairs = 0
-        for source, target in groups(*self._cues):
+        """Yield the bad cues, then the pairs in the order of their times.
+
+        Raises InputError for cues without a pair.
+        """
+        self.skipped = Counter()
+        one, other = self._sides
+        yield from (*one.bad, *other.bad)
+        if empty := one.empty + other.empty:
+            self.skip("without a text", empty)
+        pairs = lone = 0
+        for source, target in groups(one.cues, other.cues):
             if source and target and max(len(source), len(target)) <= _MOST_LINKED:
                 pairs += 1
-                text, other = (" ".join(cue.text for cue in side) for side in (source, target))
-                yield PairRecord(source[0].line, text, other, line=f"{text}\t{other}".encode())
+                text, translation = (
+                    " ".join(cue.text for cue in side) for side in (source, target)
+                )
+                line = f"{text}	{translation}".encode()
+                yield PairRecord(source[0].line, text, translation, line=line)
             else:
-                skipped += len(source) + len(target)
-            self.skipped = skipped
-        if skipped and not pairs:
+                lone += len(source) + len(target)
+                many = source and target
+                reason = (
+                    f"with more than {_MOST_LINKED} at its time" if many else "without a partner"
+                )
+                self.skip(reason, len(source) + len(target))
+        if lone and not pairs:
             message = "no cue is shown at the time of one of the other file"
             remedy = "perhaps one of the two is shifted in time"
             raise InputError(message, file=self.name, remedy=remedy)

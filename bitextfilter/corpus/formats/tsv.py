@@ -98,12 +98,12 @@ def table_writer(
     in messages. With a header the first row has the names.
     """
     further = FurtherColumns(source.columns)
-    texts = settings.languages or settings.fields or source.texts or TEXTS
     head = settings.header
 
     def names() -> bytes:
         nonlocal head
         head = False
+        texts = settings.languages or settings.fields or source.texts or TEXTS
         row = [*texts, *(further.names or ())]
         if double := next((name for name in row if row.count(name) > 1), None):
             raise SettingsError(f"two columns would be called {double!r}: --fields names the texts")

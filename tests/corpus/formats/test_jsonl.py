@@ -53,13 +53,13 @@ def test_what_is_left_out_is_named() -> None:
         ('{"source": "a"', "not JSON: Expecting ',' delimiter: line 1 column 15 (char 14)"),
         ('["a", "b"]', "no JSON object"),
         ('{"source": "a", "goal": "b"}', "no field 'target': it has source, goal"),
-        ('{"source": "a", "target": null}', "no field 'target': it has source, target"),
+        ('{"source": "a", "target": null}', "target is null"),
         ('{"source": "a", "target": 5}', "'target' is not text"),
         ('{"source": ["a"], "target": "b"}', "'source' is not text"),
         ('{"source": "a", "target": "b", "k": [1]}', "'k' is neither a text nor a number"),
         ('{"source": "a", "target": "\\ud800"}', "half of a surrogate pair, which is no character"),
         ('{"source": "a", "target": "b", "k": "\\udc00"}', "half of a surrogate pair"),
-        ("[" * 100_000, "not JSON: its lists and objects are more than 100 deep"),
+        ("[" * 100_000, "a JSON array, not JSON lines"),
         ('{"a":' * 101 + "1" + "}" * 101, "not JSON: its lists and objects are more than 100 deep"),
         ('{"a":' * 100 + "1" + "}" * 100, "no field 'source'"),
     ],
@@ -69,6 +69,35 @@ def test_lines_without_a_pair(line: str, reason: str) -> None:
     assert isinstance(bad, BadRow) and isinstance(after, PairRecord)
     assert bad.reason.startswith(reason)
     assert (bad.number, bad.line, bad.file) == (1, line.encode(), "p.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "remedy"),
+    [
+        ('[{"a": 1},\n{"a": 2}]\n', "a JSON array, not JSON lines", "jq -c '.[]' converts it; or"),
+        ('\ufeff [\n{"a": 1}\n]\n', "a JSON array, not JSON lines", "jq -c '.[]' converts it; or"),
+        ('[{"a": 1}]', "a JSON array, not JSON lines", "jq -c '.[]' converts it; or"),
+        ('{\n "a": 1}\n', "JSON over several lines, not JSON lines", "jq -c . converts it; or"),
+        ("[1, 2]\n[3]\n", "no JSON object", "--on-error"),
+        ("{1\n", "not JSON", "--on-error"),
+    ],
+)
+def test_json_that_is_not_in_lines(data: str, reason: str, remedy: str) -> None:
+    first, *_ = reader(data)
+    assert isinstance(first, BadRow)
+    assert (first.number, first.reason.startswith(reason)) == (1, True)
+    assert first.remedy.startswith(remedy)
+
+
+def test_an_array_in_a_later_line_is_only_that_line() -> None:
+    _, bad = reader('{"source": "a", "target": "b"}\n[{"source": "a"}\n')
+    assert isinstance(bad, BadRow) and bad.reason.startswith("not JSON: ")
+
+
+def test_a_null_above_a_field() -> None:
+    line = '{"t": null, "source": "a"}\n'
+    (bad,) = JsonReader(RowReader([line.encode()], "p", TextColumn()), ("source", "t.x"), ())
+    assert isinstance(bad, BadRow) and bad.reason == "t.x is null"
 
 
 def test_long_numbers_are_only_text() -> None:

@@ -26,14 +26,23 @@ def memory(*units: str, start: str = "") -> bytes:
     return f'{start}<tmx version="1.4"><header/><body>\n{body}\n</body></tmx>'.encode()
 
 
-def reader(data: bytes, languages: tuple[str, str] = ("en", "de"), keep: str = "") -> TmxReader:
-    return TmxReader(io.BytesIO(data), "m.tmx", languages, keep.split())
+def reader(
+    data: bytes,
+    languages: tuple[str, str] | None = ("en", "de"),
+    keep: str = "",
+    every: bool = False,
+) -> TmxReader:
+    return TmxReader(io.BytesIO(data), "m.tmx", languages, keep.split(), every)
+
+
+def pairs(read: TmxReader) -> list[tuple[str, str]]:
+    found = list(read)
+    assert all(isinstance(pair, PairRecord) for pair in found)
+    return [(pair.source, pair.target) for pair in found if isinstance(pair, PairRecord)]
 
 
 def texts(data: bytes, *languages: str) -> list[tuple[str, str]]:
-    read = list(reader(data, (languages[0], languages[1]) if languages else ("en", "de")))
-    assert all(isinstance(pair, PairRecord) for pair in read)
-    return [(pair.source, pair.target) for pair in read if isinstance(pair, PairRecord)]
+    return pairs(reader(data, (languages[0], languages[1]) if languages else ("en", "de")))
 
 
 def test_units_and_their_lines() -> None:
@@ -57,7 +66,95 @@ def test_variants_of_a_language(asked: str, found: str) -> None:
 
 def test_the_language_itself_comes_before_its_variants() -> None:
     assert texts(memory(unit(*VARIANTS, ("en", "plain"))), "en", "de") == [("plain", "x")]
-    assert texts(memory(unit(("eng", "a"), ("en", "b"), ("de", "x")))) == [("b", "x")]
+    assert texts(memory(unit(("en-GB", "a"), ("eng", "b"), ("de", "x")))) == [("b", "x")]
+    both = memory(unit(("en-GB", "a"), ("en", "b")))
+    assert texts(both, "en", "en-GB") == [("b", "a")]
+    assert texts(both, "en-GB", "en") == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("code", "asked", "found"),
+    [
+        ("eng", "en", True),
+        ("ger", "de", True),
+        ("deu-AT", "de", True),
+        ("zh-Hant-TW", "zh-Hant", True),
+        ("zh_TW", "zh-Hant", True),
+        ("zh-TW", "zh-Hans", False),
+        ("zho", "zh", True),
+        ("cmn-Hans", "zh-CN", False),
+        ("zh-CN", "zh-Hans", True),
+        ("iw", "he", True),
+        ("en", "en-GB", False),
+        ("x-Mine", "x-mine", True),
+        ("Klingon", "en", False),
+        ("a" * 70_000, "en", False),
+    ],
+)
+def test_the_codes_of_a_language(code: str, asked: str, found: bool) -> None:
+    data = memory(unit((code, "a"), ("fr", "b")), unit((asked, "c"), ("fr", "d")))
+    assert texts(data, asked, "fr") == [("a", "b")] * found + [("c", "d")]
+
+
+def test_units_in_two_scripts_are_told() -> None:
+    found = reader(
+        memory(unit(("en", "a"), ("zh-CN", "b")), unit(("en", "c"), ("zh_TW", "d"))), ("en", "zh")
+    )
+    assert len(pairs(found)) == 2
+    assert found.notes == [
+        "zh is in Simplified (zh-CN) and Traditional (zh_TW): zh-Hans or zh-Hant in --languages"
+        " takes one"
+    ]
+    for asked in ("zh-Hans", "zh-Hant"):
+        found = reader(memory(unit(("en", "a"), ("zh-CN", "b"), ("zh_TW", "c"))), ("en", asked))
+        assert pairs(found) == [("a", "b" if asked == "zh-Hans" else "c")]
+        assert (found.notes, found.further) == ([], {})
+
+
+def test_further_texts_of_a_language_are_counted_or_taken() -> None:
+    data = memory(
+        unit(("de-AT", "x"), ("en", "a"), ("de", "y"), ("de-CH", "z")),
+        unit(("en", "b"), ("en-US", "c"), ("de", "u"), ("de", "v"), ("fr", "w")),
+    )
+    found = reader(data)
+    assert pairs(found) == [("a", "y"), ("b", "u")]
+    assert found.further == {"de-AT": 1, "de-CH": 1, "en-US": 1, "de": 1}
+    found = reader(data, every=True)
+    assert pairs(found) == [
+        *(("a", text) for text in "yxz"),
+        *((one, other) for one in "bc" for other in "uv"),
+    ]
+    assert found.further == {}
+
+
+@pytest.mark.parametrize(
+    ("srclang", "want"), [("de-DE", ("x", "a")), ("*all*", ("a", "x")), ("", ("a", "x"))]
+)
+def test_the_languages_of_a_file_that_has_two(srclang: str, want: tuple[str, str]) -> None:
+    data = memory(unit(("en-GB", "no")), unit(("en-GB", "a"), ("de", "x")))
+    found = reader(data.replace(b"<header/>", f"<header srclang='{srclang}'/>".encode()), None)
+    assert pairs(found) == [want]
+    assert found.texts == (("de", "en") if want[0] == "x" else ("en", "de"))
+    assert found.skipped == {"in en-GB": 1}
+
+
+def test_a_third_language_needs_a_choice() -> None:
+    units = unit(("en", "a"), ("de", "x")), unit(("eng", "b"), ("de-AT", "y"), ("fr", "z"))
+    read = iter(reader(memory(*units), None))
+    assert next(read)[1:3] == ("a", "x")
+    message = "m.tmx:3: a third language: en, de, fr; --languages SOURCE,TARGET names two"
+    with pytest.raises(InputError, match=message):
+        next(read)
+    with pytest.raises(InputError, match="no unit is in two languages; it has en, en-GB"):
+        list(reader(memory(unit(("en", "a"), ("en-GB", "b"))), None))
+
+
+def test_texts_outside_of_units_and_units_without_a_text_are_counted() -> None:
+    orphan = '<tuv xml:lang="en"><seg>no</seg></tuv>'
+    bare = '<tu><tuv xml:lang="en">no</tuv><tuv xml:lang="de"/></tu>'
+    found = reader(memory(unit(("en", "a"), ("de", "x")), orphan, bare))
+    assert pairs(found) == [("a", "x")]
+    assert found.skipped == {"outside of a unit in en": 1, "in en, de without a text": 1}
 
 
 def test_the_lang_of_old_versions() -> None:
@@ -69,11 +166,11 @@ def test_units_without_both_languages_are_counted() -> None:
     data = memory(unit(("en", "a"), ("fr", "b")), unit(("en", "c"), ("de", "d")), "<tu/>")
     found = reader(data)
     assert len(list(found)) == 1
-    assert found.skipped == 2
+    assert found.skipped == {"in en, fr": 1, "in no language": 1}
 
 
 def test_languages_that_are_nowhere_are_an_error() -> None:
-    with pytest.raises(InputError, match=r"m\.tmx: no unit is in both en and de; it has en, fr-ca"):
+    with pytest.raises(InputError, match=r"m\.tmx: no unit is in both en and de; it has en, fr-CA"):
         texts(memory(unit(("en", "a"), ("fr-CA", "b"))))
     assert texts(memory()) == []
 
@@ -84,6 +181,27 @@ def test_codes_inside_a_text_are_left_out_and_marked_text_stays() -> None:
         '<hi type="term">marked</hi><ph/> <it pos="begin">[</it>t<ut>{</ut>xt<g>!</g>'
     )
     assert texts(memory(unit(("en", text), ("de", "y")))) == [("bold and marked txt!", "y")]
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("Save <ph/> files", "Save files"),
+        ("Save<ph/> files", "Save files"),
+        ("Save <ph/><ph/> <ph>x</ph> files", "Save files"),
+        ("Save <bpt/>my<ept/> files", "Save my files"),
+        ("<ph/> Save <ph/>", "Save"),
+        (" Save <hi> x</hi>", " Save  x"),
+        ("Save<ph/>files", "Savefiles"),
+        ("Save<ph type='lb'/>files", "Save files"),
+        ("Save <ph type='lb'/>files", "Save files"),
+        ("<ph/>", ""),
+        ("a<hi>b<sub>c</sub></hi> d", "ab d"),
+        ("a\u00a0<ph/> !", "a\u00a0!"),
+    ],
+)
+def test_spaces_around_codes(text: str, want: str) -> None:
+    assert texts(memory(unit(("en", text), ("de", "x")))) == [(want, "x")]
 
 
 def test_properties() -> None:
@@ -155,12 +273,7 @@ def test_an_entity_of_a_dtd_that_is_not_read() -> None:
     [
         (b"", "m.tmx:1: not well-formed XML: no element found"),
         (b"a\tb\n", "m.tmx:1: not well-formed XML: syntax error"),
-        (memory(unit(("en", "a"), ("de", "b")))[:-9], "m.tmx:3: not well-formed XML: "),
-        (memory("\n<tu>"), "m.tmx:4: not well-formed XML: mismatched tag"),
-        (memory(unit(("en", "&undeclared;"))), "m.tmx:2: not well-formed XML: undefined entity"),
-        (memory(unit(("en", "&#1;"))), "m.tmx:2: not well-formed XML: reference to invalid"),
-        (memory(unit(("en", "a\x01"))), "m.tmx:2: not well-formed XML: not well-formed"),
-        (b"<tmx><body>\n\xff", "m.tmx:2: not well-formed XML: not well-formed"),
+        (b"\n<?xml version='1.0'?><tmx/>", "m.tmx:2: not well-formed XML: XML or text declaration"),
     ],
 )
 def test_what_is_no_tmx(data: bytes, message: str) -> None:

@@ -59,7 +59,7 @@ def test_version_1_2() -> None:
         ("yes", "oui", {"file": "b.c", "id": "1", "state": ""}),
         ("no", "nein", {"file": "b.c", "id": "2", "state": ""}),
     ]
-    assert read.skipped == 2
+    assert read.skipped == {"without a translation": 2}
     assert next(iter(reader(OLD))).number == 5
 
 
@@ -69,7 +69,94 @@ def test_version_2() -> None:
         ("One two", "Eins zwei\x01", {"id": "u1", "state": "final"}),
         ("three", "drei", {"id": "u1", "state": ""}),
     ]
-    assert (read.skipped, read.dropped) == (0, {"file"})
+    assert (read.skipped, read.dropped) == ({}, {"file"})
+
+
+UNIT = """<trans-unit id="1"><source>{}</source><seg-source>{}</seg-source>
+<target>{}</target></trans-unit>"""
+
+
+def segments(source: str, target: str) -> XliffReader:
+    def marked(text: str) -> str:
+        parts = text.split("|")
+        return "".join(
+            f'<mrk mtype="seg" mid="{part[0]}">{part[1:]}</mrk>' if part[:1].isdigit() else part
+            for part in parts
+        )
+
+    return reader(f"<xliff>{UNIT.format('One. Two.', marked(source), marked(target))}</xliff>")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "want", "skipped"),
+    [
+        ("1One.| |2Two.", "1Um.| |2Dois.", [("One.", "Um."), ("Two.", "Dois.")], 0),
+        ("1One.| |2Two.", "2Dois.| |1Um.", [("One.", "Um."), ("Two.", "Dois.")], 0),
+        ("1One.|2Two.", "1Um.", [("One.", "Um.")], 1),
+        ("1One.|2Two.", "1Um.|2 ", [("One.", "Um.")], 1),
+        ("1One.|3Three.", "1Um.|2Dois.", [("One.", "Um.")], 2),
+        ("1One <x/>more.", "1Um <x/>mais.", [("One more.", "Um mais.")], 0),
+        ("1One.|2Two.", "Um. Dois.", [("One. Two.", "Um. Dois.")], 0),
+        ("1One.|2Two.", "1Um.| e |2Dois.", [("One. Two.", "Um. e Dois.")], 0),
+        ("1One.|2Two.", "1Um.|1Dois.", [("One. Two.", "Um.Dois.")], 0),
+        ("One. Two.", "1Um.|2Dois.", [("One. Two.", "Um.Dois.")], 0),
+    ],
+)
+def test_segments_are_pairs_by_their_identifiers(
+    source: str, target: str, want: list[tuple[str, str]], skipped: int
+) -> None:
+    """A unit whose text is not wholly in segments is one pair."""
+    read = segments(source, target)
+    assert [pair[:2] for pair in texts(read)] == want
+    assert read.skipped == ({"without a translation": skipped} if skipped else {})
+
+
+def test_segments_within_others_and_other_marks_are_text() -> None:
+    inner = '<mrk mtype="x-term">b</mrk><mrk mtype="seg" mid="2">c</mrk>'
+    source = f'<mrk mtype="seg" mid="1">a {inner}</mrk>'
+    read = reader(f"<xliff>{UNIT.format('no', source, source)}</xliff>")
+    assert texts(read) == [("a bc", "a bc", {})]
+
+
+SEGMENT = "<segment{}><source>a</source><target>b</target></segment>"
+YES = ' translate="yes"'
+OF_STATE = '<trans-unit id="1"{}><source>a</source><target{}>b</target></trans-unit>'
+
+
+@pytest.mark.parametrize(
+    ("inside", "reason"),
+    [
+        (OF_STATE.format("", ' state="new"'), "in state new"),
+        (OF_STATE.format("", ' state="needs-translation"'), "in state needs-translation"),
+        (OF_STATE.format("", ' state="needs-l10n"'), "in state needs-l10n"),
+        (OF_STATE.format("", ' state="needs-adaptation"'), "in state needs-adaptation"),
+        (OF_STATE.format("", ' state="needs-review-translation"'), ""),
+        (OF_STATE.format("", ' state="signed-off"'), ""),
+        (OF_STATE.format(' translate="no"', ""), "not to be translated"),
+        (OF_STATE.format(YES, ""), ""),
+        (f'<group translate="no">{OF_STATE.format("", "")}</group>', "not to be translated"),
+        (f'<group translate="no"/>{OF_STATE.format("", "")}', ""),
+        (f'<group translate="no">{OF_STATE.format(YES, "")}</group>', ""),
+        (SEGMENT.format(' state="initial"'), "in state initial"),
+        (SEGMENT.format(' state="reviewed"'), ""),
+        (SEGMENT.format(""), ""),
+    ],
+)
+def test_units_that_are_not_translated(inside: str, reason: str) -> None:
+    read = reader(f"<xliff>{OF_STATE.format('', '')}<file>{inside}</file></xliff>")
+    assert len(texts(read)) == 2 - bool(reason)
+    assert read.skipped == ({reason: 1} if reason else {})
+
+
+def test_why_no_unit_has_a_pair() -> None:
+    units = OF_STATE.format("", ' state="new"') * 2
+    with pytest.raises(InputError, match=r"a\.xlf: no unit has a translation: 2 in state new"):
+        list(reader(f"<xliff>{units}</xliff>"))
+
+
+def test_codes_leave_no_double_spaces() -> None:
+    data = OF_STATE.replace(">a<", '>Save <ph id="1">%s</ph> files<x id="2" ctype="lb"/>now <bx/><')
+    assert texts(reader(f"<xliff>{data.format('', '')}</xliff>"))[0][0] == "Save files now"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +165,7 @@ def test_version_2() -> None:
         (("en", "de"), ["Die Datei öffnen", "<ä>", "nein"]),
         (("EN", "de_at"), ["Die Datei öffnen", "<ä>"]),
         (("en-gb", "fr"), ["oui"]),
+        (("eng", "ger"), ["Die Datei öffnen", "<ä>", "nein"]),
     ],
 )
 def test_only_units_in_the_languages(languages: tuple[str, str], want: list[str]) -> None:
@@ -91,11 +179,11 @@ def test_a_language_that_is_not_said_may_be_any() -> None:
 
 def test_files_without_a_pair() -> None:
     with pytest.raises(
-        InputError, match=r"no unit is translated from de to en; it has en to de-at"
+        InputError, match=r"no unit is translated from de to en; it has en to de-AT"
     ):
         list(reader(OLD, ("de", "en")))
     data = "<xliff><trans-unit><source>a</source></trans-unit></xliff>"
-    with pytest.raises(InputError, match=r"^a\.xlf: no unit has a translation$"):
+    with pytest.raises(InputError, match=r"^a\.xlf: no unit has a translation: 1 without a "):
         list(reader(data))
     assert list(reader("<xliff/>")) == []
 
