@@ -20,7 +20,7 @@ import html
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -104,7 +104,7 @@ class Rules:
 
     def dropped(self, pairs: Sequence[Pair], languages: Languages) -> Mask:
         """Return the pairs that some rule drops, ``(n,)``."""
-        return np.any([*self.fails(pairs, languages)[0].values()], axis=0)
+        return np.asarray(np.any([*self.fails(pairs, languages)[0].values()], axis=0))
 
     def measure(self, pairs: Sequence[Pair], languages: Languages, show: int) -> Found:
         """Count, and print some of the pairs that are dropped."""
@@ -133,7 +133,7 @@ def rows_of(path: Path) -> list[list[str]]:
 
 
 def sets(
-    data: Path, groups: dict[str, tuple[str, ...]]
+    data: Path, groups: Mapping[str, tuple[str, ...]]
 ) -> Iterator[tuple[str, Languages, list[Pair]]]:
     """Yield the group, the names of the languages, and the pairs of every set."""
     for group, patterns in groups.items():
@@ -141,7 +141,7 @@ def sets(
             rows = rows_of(path)
             named = _LANGUAGES.search(path.parent.name) or _LANGUAGES.search(path.name)
             if named:
-                yield group, named.groups(), [(row[0], row[1]) for row in rows]
+                yield group, (named[1], named[2]), [(row[0], row[1]) for row in rows]
                 continue
             header, *rest = rows
             for place, language in enumerate(header[1:], 1):
@@ -191,13 +191,13 @@ def print_clean(rules: Rules, options: argparse.Namespace) -> None:
     print("|---|---:|---:|---:|---:|---:|---|")
     for group, by_language in groups.items():
         whole = Found()
-        for languages, each in by_language.items():
+        for pair, each in by_language.items():
             whole.add(each)
             if options.each:
-                print(f"| {group} | {languages} | {each.shares()} | {_rules(each)} |")
+                print(f"| {group} | {pair} | {each.shares()} | {_rules(each)} |")
         print(f"| {group} | {len(by_language)} | {whole.shares()} | {_rules(whole)} |")
     for group, by_language in groups.items():
-        lost = [languages for languages, each in by_language.items() if each.dropped == each.rows]
+        lost = [pair for pair, each in by_language.items() if each.dropped == each.rows]
         if lost:
             print(f"\nEvery row is dropped, {group}, {len(lost)}: {', '.join(lost)}")
 

@@ -12,7 +12,16 @@ from bitextfilter.arrays import Mask
 from bitextfilter.filters.agreement import AgreementRule, Unmatched
 from bitextfilter.filters.dates import Day, named_months, read_dates
 from bitextfilter.filters.number_words import word_values
-from bitextfilter.filters.numbers import Number, in_ascii, read_numbers, values_of, widened
+from bitextfilter.filters.numbers import (
+    Number,
+    has_fractions,
+    in_ascii,
+    raised_values,
+    read_numbers,
+    values_of,
+    widened,
+    with_fractions,
+)
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.quantities import Unit, read_quantities
 from bitextfilter.filters.rule import LanguagePair
@@ -42,7 +51,8 @@ class NumbersRule(_FiguresRule):
     """The sides hold the same numbers; ``allowed`` may differ.
 
     1,500 may be 1.500 or 1 500, and also 1.5; 2.5 million may be 2,500,000; 3 p.m. may be 15:00.
-    A number in figures may be Roman on the other side, or in words of some thirty languages.
+    A number in figures may be Roman on the other side, or in words of some thirty languages; ½ may
+    be 0.5 or 1/2, and superscripts and subscripts (m², CO₂) may be figures or missing.
     Japanese eras, Thai years and Nordic centuries are understood. Numbers in words on both sides
     are not compared; order and repetition do not matter. A quantity may be converted (80 feet,
     24 m) to within a tenth, and the number of a name may be missing (COVID-19, Covid). Of a side,
@@ -63,7 +73,12 @@ class NumbersRule(_FiguresRule):
         clock = any(_CLOCK.search(text) for text in texts)
         sides = list(zip(texts, plain, languages or (None, None), strict=True))
         numbers = [[widened(n, text, known, clock) for n in some] for text, some, known in sides]
+        if any(map(has_fractions, (source, target))):
+            numbers = [[*map(with_fractions, some)] for some in numbers]
         words = [word_values(text, known) | named_months(text, known) for text, _, known in sides]
+        words = [
+            some | raised_values(text) for some, text in zip(words, (source, target), strict=True)
+        ]
         missing = _without_partner(numbers, words)
         if any(missing):
             missing = _not_excused(texts, numbers, missing)

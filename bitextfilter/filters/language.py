@@ -15,6 +15,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.facts import letters_in
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
+from bitextfilter.filters.web import without_addresses
 from bitextfilter.languages import any_language
 from bitextfilter.text import characters
 from bitextfilter.text.language import IDENTIFIERS, load_identifier, untaught_scripts
@@ -49,10 +50,10 @@ class AlphabetRatio(SideBounded):
 class Script(Bounded):
     """Each side has a large enough share of letters of its language's scripts.
 
-    The scripts are the likely ones of the Unicode CLDR, or that of a tag (``sr-Latn``). A Chinese
-    character counts as three letters of an alphabet, a kana or Korean syllable as two. Of
-    simplified or traditional Chinese (``zh-Hans``, ``zh-TW``), the share among the characters that
-    only one of them has counts, too, if a side has two of the other.
+    The scripts are the likely ones of the Unicode CLDR, or that of a tag (``sr-Latn``). Letters of
+    addresses do not count; a Chinese character counts as three letters, a kana or Korean syllable
+    as two. Of simplified or traditional Chinese (``zh-Hans``, ``zh-TW``), the share among the
+    characters that only one of them has counts, too, if a side has two of the other.
     ``source`` and ``target`` name Unicode scripts instead (``source=Latin,target=Han,Latin``);
     then letters of no script, as the long mark of Japanese, count as foreign. A side without
     letters has 1.
@@ -96,8 +97,20 @@ class Script(Bounded):
             if (named := (self.source, self.target)[place]) is not None:
                 shares[:, place] = _share_in(side, *named.split(","))
             elif side.language is not None and side.language.scripts:
-                share = _weighed_share(side, side.language.scripts)
+                share = self._share(side, side.language.scripts)
                 shares[:, place] = np.minimum(share, _variant_share(side, side.language.variant))
+        return shares
+
+    def _share(self, side: BatchSide, scripts: Sequence[str]) -> Floats:
+        """Return the shares of letters in *scripts*; without addresses, if they would fail."""
+        shares = _weighed_share(side, scripts)
+        failed = np.flatnonzero(shares < self.bounds[0])
+        texts = [side.sentences[at] for at in failed.tolist()]
+        plain = [without_addresses(text) for text in texts]
+        some = np.array([len(rest) < len(text) for rest, text in zip(plain, texts, strict=True)])
+        if some.any():
+            failed, rests = failed[some], BatchSide([*compress(plain, some)])
+            shares[failed] = np.maximum(shares[failed], _weighed_share(rests, scripts))
         return shares
 
 
@@ -248,8 +261,8 @@ class Language(Bounded):
     For fastText, ``identifier`` is the file, and ``labels=eng_Latn,deu_Latn`` gives its names of
     the languages where they differ. Without ``minimum`` each identifier has its own, low enough
     to pass names and short text. Sides with fewer than ``letters`` letters pass. One that fails is
-    identified again without the words that have a capital, which may be foreign names. A side with
-    fewer letters if each word counts once (``Bye bye bye!``) passes, too.
+    identified again without addresses and words that have a capital, which may be foreign names. A
+    side that has fewer letters without addresses and repeated words (``Bye bye bye!``) passes, too.
     """
 
     name = "language"
@@ -328,13 +341,13 @@ class Language(Bounded):
         identify, (low, _) = load_identifier(self.identifier).probabilities, self.bounds
         found = identify(sentences, language)
         failed = np.flatnonzero(found < low)
-        rests = [" ".join(filterfalse(_is_name, sentences[at].split())) for at in failed.tolist()]
+        plain = [without_addresses(sentences[at]) for at in failed.tolist()]
+        rests = [" ".join(filterfalse(_is_name, text.split())) for text in plain]
         again = [sum(map(str.isalpha, rest)) >= self.letters for rest in rests]
         some = failed[again]
         found[some] = np.maximum(found[some], identify([*compress(rests, again)], language))
-        failed = np.flatnonzero(found < low)
-        distinct = [_distinct_letters(sentences[at]) for at in failed.tolist()]
-        found[failed[np.array(distinct, dtype=np.int64) < self.letters]] = 1
+        few = np.array([_distinct_letters(text) < self.letters for text in plain], dtype=bool)
+        found[failed[few]] = 1
         return found
 
     def _names(self, languages: LanguagePair) -> tuple[str, ...]:

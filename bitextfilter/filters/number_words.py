@@ -33,6 +33,11 @@ _JOINT = (
 )
 """Text between the words of one number: an ending, *and*."""
 
+_IN_CHARACTERS = ("ja", "wuu", "yue", "zh")
+_DIGITS = "〇一二三四五六七八九"
+_CHINESE_DIGITS = str.maketrans(_DIGITS + "○零点點", "0123456789" + "00..")
+_ONE_BY_ONE = regex.compile(f"[{_DIGITS}○零]+[点點][{_DIGITS}○零]+|[{_DIGITS}○零]{{2,}}")
+
 _WORD_START = r"(?<![\p{L}\p{M}])"
 _PREFIXES = {"ar": "[وفبكل]{0,2}(?:ال|لل)?", "he": "[והבכלמש]{0,3}"}
 """Small words that a language writes as one with the next word."""
@@ -69,7 +74,16 @@ def spelt_numbers(text: str, language: str | None) -> set[str]:
     of ``COMMON`` alone. Nothing for an unknown language.
     """
     lower = _folded(text, language)
-    return {value for words in _words_of(language) for value in words.read(lower)}
+    found = {value for words in _words_of(language) for value in words.read(lower)}
+    if language in (None, *_IN_CHARACTERS):
+        found.update(map(_digit_by_digit, _ONE_BY_ONE.findall(text)))
+    return found
+
+
+def _digit_by_digit(number: str) -> str:
+    """Return the value, in digits, of Chinese ones: 1945 of 一九四五, 3.5 of 三点五."""
+    whole, point, decimals = number.translate(_CHINESE_DIGITS).partition(".")
+    return (whole.lstrip("0") or "0") + (point + decimals.rstrip("0")).rstrip(".")
 
 
 def _folded(text: str, language: str | None) -> str:

@@ -8,6 +8,8 @@ for a fraction: ``1500``, ``1.5``.
 from __future__ import annotations
 
 import functools
+import math
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -25,9 +27,15 @@ _NUMBER = regex.compile(
 )
 _SEPARATOR = regex.compile(r"[^0-9]")
 _SQUARE = regex.compile(r"(?<=[\s0-9])([ckm]?m)[2²]\b")
-_HALF = regex.compile(r"(?<=[0-9]) 1/2(?![0-9])")
-_FRACTION = regex.compile("([0-9]?)([¼½¾])")
-_FRACTIONS = {"¼": ".25", "½": ".5", "¾": ".75"}
+_MIXED = regex.compile(r"(?<=[0-9]) ([1-9])/([2-9])(?![/0-9])")
+_VULGAR = regex.compile(r"([0-9]?)[ \u00a0\u2009\u202f]?([¼-¾⅐-⅞↉])")
+_SIMPLE = regex.compile(r"(?<![/.,0-9])([1-9])/([2-9]|10)(?![/0-9])|[¼-¾⅐-⅞↉⁄]")
+_RAISED = regex.compile("[⁰¹²³⁴-⁹]+|[₀-₉]+")
+
+
+def _decimal(numerator: int, denominator: int) -> str:
+    """Write a fraction below 1 with three digits at most: ``.5``, ``.333``."""
+    return f"{numerator / denominator:.3f}".strip("0")
 
 
 @dataclass(frozen=True)
@@ -57,14 +65,42 @@ def _joined_myriads(found: regex.Match[str]) -> str:
     return str(int(found[1]) * 10**4 + int((found[2] or found[3]).replace(",", "")))
 
 
+def _vulgar(found: regex.Match[str]) -> str:
+    """Write 1½ as 1.5, and ½ as 0.5."""
+    return (found[1] or " 0") + _decimal(round(unicodedata.numeric(found[2]) * 2520), 2520)
+
+
+def _mixed(found: regex.Match[str]) -> str:
+    """Write the 3/4 of 2 3/4 as .75."""
+    numerator, denominator = int(found[1]), int(found[2])
+    return _decimal(numerator, denominator) if numerator < denominator else found[0]
+
+
+def has_fractions(text: str) -> bool:
+    """Return whether a text may have a simple fraction: ½, 1/2."""
+    return _SIMPLE.search(text) is not None
+
+
+def raised_values(text: str) -> set[str]:
+    """Return the values of superscripts and subscripts: they are not demanded, but may be digits.
+
+    ``CO₂`` may be CO2, and a note ² may be missing.
+    """
+    return {str(int(_unraised(found))) for found in _RAISED.findall(text)}
+
+
+def _unraised(digits: str) -> str:
+    return "".join(str(unicodedata.digit(sign)) for sign in digits)
+
+
 def in_ascii(text: str) -> str:
     """Write digits and simple fractions in ASCII, km2 as km²; only the first 100,000 characters."""
     text = text[: 10 * MOST_NUMBERS]
     if not text.isascii():
         text = text.translate(_digits())
-        text = _FRACTION.sub(lambda found: (found[1] or "0") + _FRACTIONS[found[2]], text)
+        text = _VULGAR.sub(_vulgar, text.replace("⁄", "/"))
         text = _MYRIADS.sub(_joined_myriads, text)
-    text = _HALF.sub(".5", text)
+    text = _MIXED.sub(_mixed, text)
     return str(_SQUARE.sub(r"\1²", text))
 
 
@@ -123,6 +159,21 @@ def _plain(whole: str, decimals: str = "") -> str:
 
 _MINUTES = regex.compile(r"(?<=[0-9][:hH])00(?![0-9])")
 _YEAR = regex.compile(r"[12][0-9]{3}")
+
+
+_PARTS = {
+    f"0{_decimal(one, other)}": (str(one), str(other))
+    for other in range(2, 11)
+    for one in range(1, other)
+    if math.gcd(one, other) == 1
+}
+"""Decimals of simple fractions → numerator and denominator."""
+
+
+def with_fractions(number: Number) -> Number:
+    """Return *number*, if it is a simple fraction, as numerator and denominator, too."""
+    more = {_PARTS[reading[0]] for reading in number.readings if reading[0] in _PARTS}
+    return Number(number.text, number.start, number.end, number.readings | more)
 
 
 def widened(number: Number, text: str, language: str | None, clock: bool) -> Number:

@@ -17,8 +17,8 @@ from bitextfilter.text import characters
 
 SIDES = ("source", "target")
 
-_SYLLABLES = ("Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Yi")
-"""Scripts of which a character is worth two letters or more."""
+_SYLLABLES = ("Han", "Hiragana", "Katakana", "Bopomofo", "Yi")
+"""Scripts, written without spaces, of which a character is worth two letters or more."""
 
 _UTF32 = f"utf-32-{sys.byteorder[0]}e"
 
@@ -294,9 +294,12 @@ class BatchSide:
         In translations, an English letter has .3 Chinese characters, and .5 kana, Korean and Yi
         syllables; of other scripts .6 to 1.4 (the Declaration of Human Rights, newstest2021).
         """
-        visible = self.lengths - self.counted(characters.is_space())
-        syllables = self.counted(characters.in_script(*_SYLLABLES))
-        return visible + syllables + self.counted(characters.in_script("Han"))
+        found = self.lengths - self.counted(characters.is_space())
+        found = found + self.counted(characters.in_script("Hangul"))
+        if self._unspaced.any():
+            found = found + self.counted(characters.in_script(*_SYLLABLES))
+            found = found + self.counted(characters.in_script("Han"))
+        return found
 
     @property
     def _unspaced(self) -> Integers:

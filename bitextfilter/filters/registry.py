@@ -18,6 +18,7 @@ from bitextfilter.filters import (
     fluency,
     language,
     likeness,
+    repetition,
     shape,
     web,
 )
@@ -26,7 +27,7 @@ from bitextfilter.filters.pairs import SIDES
 from bitextfilter.filters.rule import LanguagePair, Rule, sides_of
 from bitextfilter.settings import nearest
 
-_MODULES = (shape, language, likeness, web, agreement, figures, fluency, custom)
+_MODULES = (shape, repetition, language, likeness, web, agreement, figures, fluency, custom)
 
 RULES: dict[str, type[Rule]] = {
     rule.name: rule

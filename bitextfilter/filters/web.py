@@ -174,14 +174,19 @@ _URL_SIGN = re.compile(rf"://|@|[wW]{{3}}\.|\.(?i:{_DOMAINS})(?![A-Za-z0-9_.])")
 """Each match of ``_URL`` has one of these."""
 
 
+def without_addresses(text: str) -> str:
+    """Return *text* without its web and e-mail addresses."""
+    return str(_URL.sub(" ", text)) if _URL_SIGN.search(text) else text
+
+
 @dataclass(frozen=True)
 class Urls(SideBounded):
     """Web and e-mail addresses are a small enough share of each side; ``maximum=0`` allows none.
 
     The share is of the characters, or of the words with a letter (``count``): then a few words
     around a long address are enough. In scripts written without spaces, two or five characters
-    count as a word, as in ``length``. An e-mail address has at most 255 characters before the @, and the name of a
-    host 127 parts.
+    count as a word, as in ``length``. An e-mail address has at most 255 characters before the @,
+    and the name of a host 127 parts.
     """
 
     name = "urls"

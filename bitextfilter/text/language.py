@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import re
 import string
 import unicodedata
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -246,9 +247,9 @@ def untaught_scripts(language: Language) -> tuple[str, ...]:
 
     Latin is among them only where the tag names it: most text in another language is in Latin.
     """
-    firsts = (Language(code, *Language(code).written_in[:1]) for code in _alike(language.code))
-    taught = {script for first in firsts for script in first.scripts}
-    if not language.script:
+    firsts = {code: Language(code).written_in[:1] for code in _alike(language.code)}
+    taught = {s for code, first in firsts.items() for s in Language(code, "".join(first)).scripts}
+    if not language.script or language.code == "crh":  # known in Latin, though the CLDR has it last
         taught.add("Latn")
     return tuple(script for script in language.scripts if script not in taught)
 
@@ -256,14 +257,14 @@ def untaught_scripts(language: Language) -> tuple[str, ...]:
 def labels_of(language: str, labels: Iterable[str]) -> list[str]:
     """Return the labels of an identifier for text in a language, in any spelling; or none.
 
-    A label of that very spelling, else all whose language, with its script, is this one or one
-    within it.
+    All whose language, with its script, is this one, or one that identifiers take it for; a label
+    of that very spelling is the only one if it names a script, or no language.
     """
     every = list(labels)
-    if language in every:
-        return [language]
     wanted = any_language(language)
     codes = _alike(wanted.code)
+    if language in every and (wanted.script or codes == {wanted.code}):
+        return [language]
     return [
         label
         for label in every
@@ -274,6 +275,8 @@ def labels_of(language: str, labels: Iterable[str]) -> list[str]:
 
 _SURE = 0.5
 """A language at least so probable needs no second opinion."""
+_LONG, _MANY_NGRAMS = 5, 180
+"""Long texts, of some 45 letters, tell more: so much more probable must their language be."""
 
 
 def _ngrams() -> Identifier:
@@ -293,10 +296,15 @@ def _ngrams() -> Identifier:
             return np.minimum(
                 1, second.probabilities(sentences, language) * minimum / second.minimum
             )
-        found: Floats = first.probabilities(reader.evidence(sentences))[:, place]
+        evidence = reader.evidence(sentences)
+        found: Floats = first.probabilities(evidence)[:, place]
         unsure = np.flatnonzero((found >= minimum) & (found < _SURE) & known)
         doubtful = [sentences[at] for at in unsure.tolist()]
         found[unsure] = np.sqrt(found[unsure] * second.probabilities(doubtful, language))
+        found[(found < _LONG * minimum) & (evidence[:, -1] >= _MANY_NGRAMS)] /= _LONG
+        if first.languages[place] == "ja":
+            failed = np.flatnonzero(found < minimum)
+            found[[at for at in failed.tolist() if _may_be_japanese(sentences[at])]] = minimum
         return found
 
     def knows(language: str) -> bool:
@@ -308,6 +316,18 @@ def _ngrams() -> Identifier:
         return first.languages[int(found.argmax())] if sure else second.likeliest(sentence)
 
     return Identifier(minimum, knows, probabilities, likeliest)
+
+
+_FEW_CHARACTERS = 30
+
+
+def _may_be_japanese(sentence: str) -> bool:
+    """Whether a few words are in Chinese characters, as names and headlines in Japanese are."""
+    return sum(map(str.isalpha, sentence)) <= _FEW_CHARACTERS and _looks_chinese(sentence)
+
+
+_COUNTING = 1e-20
+"""Parts of a sum of 1 or more that do not count are smaller."""
 
 
 def _langid() -> Identifier:
@@ -325,10 +345,11 @@ def _langid() -> Identifier:
     def probability(sentence: str, language: str) -> float:
         if "zh" in own(language) and _looks_chinese(sentence):
             return 1.0
-        scores = dict(model.rank(sentence))
-        logs = np.fromiter(scores.values(), dtype=np.float64)
-        ours = [scores[label] for label in own(language)]
-        return float(np.exp(np.logaddexp.reduce(ours) - np.logaddexp.reduce(logs)))
+        ranked = model.rank(sentence)
+        (_, best), scores = ranked[0], dict(ranked)
+        powers = (math.exp(score - best) for _, score in ranked)  # descending
+        whole = sum(takewhile(_COUNTING.__lt__, powers))
+        return sum(math.exp(scores[label] - best) for label in own(language)) / whole
 
     def likeliest(sentence: str) -> str:
         return str(model.rank(sentence)[0][0])

@@ -26,7 +26,8 @@ from bitextfilter.filters import custom, rule
 from bitextfilter.filters.agreement import _EMAIL
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.registry import RULES, parse_rule
-from bitextfilter.filters.shape import _GLUED, Repetition
+from bitextfilter.filters.repetition import Repetition
+from bitextfilter.filters.shape import _GLUED
 from bitextfilter.filters.web import _MACROS, _URL
 from bitextfilter.text.composition import normal_form
 from bitextfilter.text.language import load_identifier

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.shape import RepeatedWords, Repetition
+from bitextfilter.filters.repetition import RepeatedWords, Repetition
 
 
 def naive(sentence: str, rule: Repetition) -> bool:
