@@ -4,7 +4,7 @@
 
 Rows are made up as those of dedup.py, but all different; each twentieth occurs in the other file,
 half of them in capitals. Each run is a process of its own, reads both files and writes another. All
-rows that occur there must be dropped, and no other.
+rows that occur there must be dropped, and no other, but for the few whose words are near by chance.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.dedup import LAUNCHER, VOCABULARY, measure
 
+ALONE = ["--only-against", "--against-match"]
 RUNS: list[tuple[str, list[str], int]] = [
-    ("exact", [], 2),
-    ("exact, only against", ["--only-against"], 2),
-    ("normalised, only against", ["--only-against", "--match", "normalised"], 1),
-    ("either, only against", ["--only-against", "--by", "either"], 2),
-    ("overlap, only against", ["--only-against", "--overlap", "0.8"], 2),
+    ("near", [], 1),
+    ("near, only against", ["--only-against"], 1),
+    ("normalised, only against", [*ALONE, "normalised"], 1),
+    ("exact, only against", [*ALONE, "exact"], 2),
+    ("exact by pair, only against", [*ALONE, "exact", "--against-by", "pair"], 2),
 ]
 """Names, options, and the share of the rows in the other file that are found: 1 in this number."""
 EVERY = 20
@@ -58,7 +59,7 @@ def report(folder: Path, rows: int, others: int, names: list[str]) -> None:
     """Measure each run on the same files, and print a line for it."""
     data, out = folder / "pairs", folder / "out"
     print(f"{rows} rows, {data.stat().st_size / 2**20:.0f} MiB, against {others}")
-    print(f"{'':<26}{'seconds':>9}{'CPU s':>9}{'MiB':>9}{'kept':>9}{'rows/s':>9}")
+    print(f"{'':<29}{'seconds':>9}{'CPU s':>9}{'MiB':>9}{'kept':>9}{'rows/s':>9}")
     line = [sys.executable, str(LAUNCHER), "--quiet", "-i", str(data), "-o", str(out)]
     common = -(-min(rows, EVERY * others) // EVERY)
     for name, options, share in RUNS:
@@ -66,8 +67,10 @@ def report(folder: Path, rows: int, others: int, names: list[str]) -> None:
             continue
         cost = measure([*line, "--against", str(folder / "others"), *options], out)
         times = f"{cost.seconds:9.1f}{cost.cpu:9.1f}{cost.mebibytes:9.0f}"
-        print(f"{name:<26}{times}{cost.kept:9}{rows / cost.seconds:9.0f}", flush=True)
-        assert cost.kept == rows - -(-common // share), "not the rows that occur there"
+        print(f"{name:<29}{times}{cost.kept:9}{rows / cost.seconds:9.0f}", flush=True)
+        extra = rows - -(-common // share) - cost.kept
+        by_chance = rows // 1000 if name.startswith("near") else 0
+        assert 0 <= extra <= by_chance, "not the rows that occur there"
 
 
 def main() -> None:

@@ -35,15 +35,18 @@ with open(sys.argv[1], "rb") as rows, open(sys.argv[2], "wb") as out:
             out.write(row)
 """
 VOCABULARY = 50_000
+ALL = "case,punctuation,symbols,digits,space"
+NORMALISED = ["--match", "normalised", "--ignore", ALL]
+NEAR = ["--match", "near", "--ignore", ALL]
 RUNS: list[tuple[str, list[str]]] = [
     ("exact", []),
     ("exact, --memory 20M", ["--memory", "20M"]),
-    ("normalised", ["--match", "normalised"]),
-    ("normalised, best", ["--match", "normalised", "--keep", "best"]),
-    ("normalised, either", ["--match", "normalised", "--by", "either"]),
-    ("normalised, either, best", ["--match", "normalised", "--by", "either", "--keep", "best"]),
-    ("near", ["--match", "near"]),
-    ("near, --memory 100M", ["--match", "near", "--memory", "100M"]),
+    ("normalised", NORMALISED),
+    ("normalised, best", [*NORMALISED, "--keep", "best"]),
+    ("normalised, either", [*NORMALISED, "--by", "either"]),
+    ("normalised, either, best", [*NORMALISED, "--by", "either", "--keep", "best"]),
+    ("near", NEAR),
+    ("near, --memory 100M", [*NEAR, "--memory", "100M"]),
 ]
 
 Pair = tuple[list[str], list[str]]

@@ -24,13 +24,14 @@ from pathlib import Path
 
 import numpy as np
 
-from bitextfilter.corpus.duplicate_keys import DedupSettings, normaliser
+from bitextfilter.corpus.duplicate_keys import DedupSettings
 from bitextfilter.corpus.near_duplicates import NearTexts
 from bitextfilter.corpus.noise import NOISE_KINDS, NoiseSettings, noisy_pairs
 from bitextfilter.corpus.repair import REPAIRS, Repairer
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import RULES, parse_rule
 from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.wording import IGNORED, normaliser
 from bitextfilter.text.words import split_sentences, word_forms
 
 Work = Callable[[str, str], object]
@@ -165,7 +166,7 @@ def works() -> dict[str, Work]:
     found: dict[str, Work] = {name: partial(checked, spec) for name, spec in rules().items()}
     found |= {f"fix {name}": of_texts(Repairer([name])) for name in REPAIRS}
     found["fix all"] = of_texts(Repairer(list(REPAIRS)))
-    found["dedup normalised"] = of_texts(normaliser(("case", "punctuation", "digits", "space")))
+    found["dedup normalised"] = of_texts(normaliser(IGNORED))
     found["dedup near"] = near
     for name in ("plain", "apart", "punctuation", "tokenise"):
         settings = Normalisation() if name == "plain" else Normalisation(**{name: True})

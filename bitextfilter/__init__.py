@@ -22,18 +22,12 @@ os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 if TYPE_CHECKING:
-    from bitextfilter.api import (
-        Filter,
-        align_documents,
-        deduplicate,
-        filter_pairs,
-        fix,
-        mine,
-        noise,
-        rank,
-        read_rows,
-        recovery,
-    )
+    from bitextfilter.api.cleaning import Filter, deduplicate, filter_pairs, fix, noise
+    from bitextfilter.api.mining import align_documents, mine, pair_documents
+    from bitextfilter.api.pairs import read_rows
+    from bitextfilter.api.ranking import rank, sample, split
+    from bitextfilter.api.reporting import report
+    from bitextfilter.api.scoring import explain, load, recommended, recovery
     from bitextfilter.errors import (
         BitextError,
         DeviceError,
@@ -44,7 +38,7 @@ if TYPE_CHECKING:
         SettingsError,
         WorkerError,
     )
-    from bitextfilter.scoring.model import Model, load
+    from bitextfilter.scoring.model import Model
 
 __version__ = "0.1.0"
 
@@ -62,19 +56,31 @@ __all__ = [
     "__version__",
     "align_documents",
     "deduplicate",
+    "explain",
     "filter_pairs",
     "fix",
     "load",
     "mine",
     "noise",
+    "pair_documents",
     "rank",
     "read_rows",
+    "recommended",
     "recovery",
+    "report",
+    "sample",
+    "split",
 ]
 
 _MODULES = {
     "errors": {name for name in __all__ if name.endswith("Error")},
-    "scoring.model": {"Model", "load"},
+    "scoring.model": {"Model"},
+    "api.cleaning": {"Filter", "deduplicate", "filter_pairs", "fix", "noise"},
+    "api.mining": {"align_documents", "mine", "pair_documents"},
+    "api.pairs": {"read_rows"},
+    "api.ranking": {"rank", "sample", "split"},
+    "api.reporting": {"report"},
+    "api.scoring": {"explain", "load", "recommended", "recovery"},
 }
 
 
@@ -82,7 +88,7 @@ def __getattr__(name: str) -> object:
     """Import a public name on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = next((module for module, names in _MODULES.items() if name in names), "api")
+    module = next(module for module, names in _MODULES.items() if name in names)
     return getattr(import_module(f"{__name__}.{module}"), name)
 
 

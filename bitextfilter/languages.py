@@ -177,6 +177,13 @@ def find_language(language: str, known: Iterable[str]) -> str | None:
     return None
 
 
+def is_language(text: str) -> bool:
+    """Whether a text is a code of a language, in any usual spelling, or its name in English."""
+    with suppress(SettingsError):
+        return read_language(text).code not in _NO_LANGUAGE
+    return text.strip().lower() in _names()
+
+
 def own_language(language: str, known: Sequence[str]) -> str:
     """Return :func:`find_language` among the languages of a model.
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import opusfilter
 
-from bitextfilter.api import Filter
+from bitextfilter.api.cleaning import Filter
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import is_blank
 from bitextfilter.scoring.model import check_measures, load

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import math
 import pydoc
 import subprocess
@@ -25,19 +26,26 @@ from bitextfilter import (
     SettingsError,
     align_documents,
     deduplicate,
+    explain,
     filter_pairs,
     fix,
     load,
     mine,
     noise,
+    pair_documents,
     rank,
     read_rows,
+    recommended,
     recovery,
+    report,
+    sample,
+    split,
 )
 
 FUNCTIONS = {
     *("Filter", "Model", "align_documents", "deduplicate", "filter_pairs", "fix", "load", "mine"),
-    *("noise", "rank", "read_rows", "recovery"),
+    *("noise", "rank", "read_rows", "recovery", "recommended", "explain", "pair_documents"),
+    *("report", "sample", "split"),
 }
 ERRORS = {
     *("BitextError", "DeviceError", "InputError", "ModelError", "NotFoundError", "OutputError"),
@@ -145,7 +153,7 @@ def test_filters_are_used_again_and_read_columns() -> None:
     scored = [("a", "b", 1, 0.5), ("a", "b", 1, 0.4), ("a", "b", 3, 0.5), ("a", "b", 1, None)]
     assert [list(rule(scored)), list(rule(scored))] == [scored[:1], scored[:1]]
     verdict = next(Filter(without=["only-numbers"]).explain(PAIRS[2:]))[1]
-    assert "identical" in verdict and "only-numbers" not in verdict
+    assert "alphabet-ratio" in verdict and "only-numbers" not in verdict
     assert "language" in Filter().passed_over
 
 
@@ -165,6 +173,25 @@ def test_filters_are_used_again_and_read_columns() -> None:
         (lambda: list(noise([("a", "b", "c")], 0.1)), TypeError, "has 3 members"),  # type: ignore[list-item]
         (lambda: fix("a", "spelling"), SettingsError, "repair 'spelling' is none of"),
         (lambda: deduplicate([], match="alike"), SettingsError, "'alike' is none of"),
+        (lambda: rank([], count="bytes"), SettingsError, "count 'bytes' is none of words"),
+        (lambda: rank([], order="best"), SettingsError, "order 'best' is none of ranked"),
+        (lambda: rank([], fold=(3, 2)), SettingsError, "is not a part such as"),
+        (lambda: sample([]), SettingsError, "nothing says how much to keep"),
+        (lambda: sample([], top_lines=1, clusters=0), SettingsError, "clusters are 1 or more"),
+        (lambda: split([], {"train": 0.1}), SettingsError, "no part called 'train'"),
+        (lambda: split([], {"a": 0.6, "b": 0.6}), SettingsError, "120 % together"),
+        (lambda: split([], {"a": 1.5}), SettingsError, "a share of 0 to 1"),
+        (lambda: split([], {"a": 1}, by="luck"), SettingsError, "by 'luck' is none of"),
+        (lambda: report([], names=("a", "b")), SettingsError, "2 names are given for 1 columns"),
+        (lambda: report([], shown=0), SettingsError, "1 to 100 pairs of each tenth"),
+        (lambda: report([], count="bytes"), SettingsError, "count 'bytes' is none of"),
+        (lambda: report([], model="en-de"), SettingsError, "'score' is none of|no cut"),
+        (lambda: load("multi"), SettingsError, r'as load\("multi", languages=\("cs", "pl"\)\)'),
+        (lambda: load("en-de", languages="en"), TypeError, "languages are two codes"),  # type: ignore[arg-type]
+        (lambda: load("en-de", languages=("en", "fr")), SettingsError, "a model of en-de, not"),
+        (lambda: Filter(languages=("en", "qq")), SettingsError, "'qq' is not the code of a"),
+        (lambda: deduplicate([], only_against=True), SettingsError, "needs texts of against"),
+        (lambda: recommended("en-de", "joint", "filtering"), SettingsError, "no cut for filtering"),
         (lambda: align_documents(None, [], []), SettingsError, "needs one"),
         (lambda: align_documents(None, [], [], by="luck"), SettingsError, "'luck' is none of"),
         (lambda: align_documents(None, [], [], largest=11), SettingsError, "largest is 1 to 10"),
@@ -204,10 +231,10 @@ def test_duplicates_go_as_the_command_drops_them(
 
 
 def test_pairs_that_wait_come_after_those_that_did_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bitextfilter import api
+    from bitextfilter.api import pairs as windows
     from bitextfilter.io.spill import KeyTable
 
-    monkeypatch.setattr(api, "_WINDOW", 7)
+    monkeypatch.setattr(windows, "WINDOW", 7)
     rooms = iter([True, True] + [False] * 99)
     monkeypatch.setattr(KeyTable, "has_room", lambda *_: next(rooms))
     pairs = [(str(n % 23), str(n % 23)) for n in range(60)]
@@ -238,7 +265,7 @@ def test_ranking_is_that_of_the_command(ran: Callable[..., str]) -> None:
     ]
 
 
-@pytest.mark.parametrize("similarity", ["csls", "euclidean", "joint"])
+@pytest.mark.parametrize("similarity", [None, "csls", "euclidean", "joint"])
 def test_mining_finds_the_pairs_of_the_command(
     model: Model, tmp_path: Path, ran: Callable[..., str], similarity: str
 ) -> None:
@@ -247,7 +274,8 @@ def test_mining_finds_the_pairs_of_the_command(
         (tmp_path / name).write_text("\n".join([*side, side[0]]) + "\n")
     found = mine(model, iter(sides[0]), reversed(sides[1]), similarity=similarity, min_score=-9.0)
     files = str(tmp_path / "a"), str(tmp_path / "b")
-    options = ("-q", "--model", str(model.folder), "--similarity", similarity, "--min-score=-9")
+    options = ["-q", "--model", str(model.folder), "--min-score=-9"]
+    options += [] if similarity is None else ["--similarity", similarity]
     written = ran("bitext-align", *options, *files).splitlines()
     assert sorted(f"{s}\t{t}\t{score:.4f}" for s, t, score in found) == sorted(written)
     assert [score for *_, score in found] == sorted((score for *_, score in found), reverse=True)
@@ -312,3 +340,212 @@ def test_a_header_that_may_be_a_row_is_warned_of(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="rows.tsv:1: 'Hi', 'Hallo' is taken for the names of"):
         assert list(read_rows(path, header=True)) == [("a", "b")]
     assert list(read_rows(path, "Hi", "Hallo", header=True)) == [("a", "b")]
+
+
+ROWS = [
+    tuple(line.split("\t")[:2])
+    for line in (ROOT / "examples/pairs.en-de.tsv").read_text("utf-8").splitlines()
+]
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Model:
+    return load("en-de")
+
+
+@pytest.fixture(scope="module")
+def scored(shipped: Model) -> list[tuple[Any, ...]]:
+    scores = shipped.score(*zip(*ROWS, strict=True))["mlp"]
+    return [(*row, round(float(score), 4)) for row, score in zip(ROWS, scores, strict=True)]
+
+
+def test_languages_have_any_spelling() -> None:
+    assert load("en-de", languages=("en-US", "deu_Latn")).languages == ("en", "de")
+    assert load("multi", languages=("ces", "pl-PL")).languages == ("cs", "pl")
+    plain = list(Filter(languages=("en", "de")).explain(ROWS))
+    assert list(Filter(languages=("eng", "de_DE")).explain(ROWS)) == plain
+    damaged = [list(noise(ROWS, 0.9, languages=pair)) for pair in (("en", "de"), ("en-GB", "deu"))]
+    assert damaged[0] == damaged[1]
+
+
+def test_the_recommended_cut_is_that_of_the_commands(
+    ran: Callable[..., str], shipped: Model, scored: list[tuple[Any, ...]]
+) -> None:
+    cut = recommended()
+    assert (cut.measure, cut.use) == ("mlp", "filtering")
+    assert cut == recommended(shipped) == recommended("en-de", "mlp", "filtering")
+    assert recommended("en-de", "joint").use == "mining"
+    assert recommended("multi:en,fr").languages == "en,fr"
+    kept = rows(rank(scored, min_score="recommended"))
+    assert kept == ran("bitext-rank", "-q", "--min-score=recommended", text=rows(scored))
+    assert kept == rows(rank(scored, min_score="recommended", model=shipped, similarity="mlp"))
+    kept = rows(list(filter_pairs(scored, "score>=recommended")))
+    options = ("-q", "--rule", "score>=recommended")
+    assert kept == ran("bitext-filter", *options, text=rows(scored))
+
+
+def test_scores_of_another_model_are_refused(scored: list[tuple[Any, ...]]) -> None:
+    said = r"pairs\[0\] has the score .*, but .* by mlp of en-de-autoencoder; model= names the"
+    with pytest.raises(InputError, match=said):
+        rank(scored, min_score="recommended", model="en-de-autoencoder")
+    with pytest.raises(InputError, match=said):
+        list(Filter("score>=recommended", model="en-de-autoencoder")(scored))
+
+
+def test_every_choice_of_rank_is_that_of_the_command(
+    ran: Callable[..., str], scored: list[tuple[Any, ...]]
+) -> None:
+    text = rows(scored)
+    found = rank(scored, fold=(8, 10), order="input")
+    assert rows(found) == ran("bitext-rank", "-q", "--fold=8/10", "--order=input", text=text)
+    found = rank(scored, sample=9, seed=3, min_score=0.5)
+    options = ("--sample=9", "--seed=3", "--min-score=0.5")
+    assert rows(found) == ran("bitext-rank", "-q", *options, text=text)
+    for unit in ("characters", "subwords"):
+        found = rank(scored, top_words=300, count=unit, count_side="source")
+        options = ("--top-words=300", f"--count={unit}", "--count-side=source")
+        assert rows(found) == ran("bitext-rank", "-q", *options, text=text)
+
+
+def test_a_sample_is_that_of_the_command(
+    ran: Callable[..., str], shipped: Model, scored: list[tuple[Any, ...]]
+) -> None:
+    found = rows(sample(scored, shipped, top_lines=20, clusters=6, seed=2))
+    options = ("-q", "--top-lines=20", "--clusters=6", "--seed=2")
+    assert found == ran("bitext-sample", *options, text=rows(scored))
+    found = rows(sample(scored, drop_similar=0.5, top_words=200))
+    options = ("-q", "--drop-similar=0.5", "--top-words=200")
+    assert found == ran("bitext-sample", *options, text=rows(scored))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, []),
+        (
+            {"by": "source", "match": "exact", "seed": 2},
+            ["--by=source", "--match=exact", "--seed=2"],
+        ),
+        ({"by": "none", "group": 3}, ["--by=none", "--group=3"]),
+    ],
+)
+def test_parts_are_those_of_the_command(
+    tmp_path: Path, options: dict[str, Any], words: list[str]
+) -> None:
+    pairs = [(*row, f"document {number % 7}") for number, row in enumerate(ROWS)]
+    (tmp_path / "read").write_text(rows(pairs), encoding="utf-8")
+    for parts in ({"dev": 10, "test": 0.2}, {"test": 0.3}):
+        line = [f"--part={name}={size}" for name, size in parts.items()]
+        line = [word.replace("=0.2", "=20%").replace("=0.3", "=30%") for word in line]
+        with pytest.raises(SystemExit) as done:
+            command("bitext-split").main(
+                [*line, *words, "-q", "-i", str(tmp_path / "read"), "-o", f"{tmp_path}/{{}}.tsv"]
+            )
+        assert done.value.code == 0
+        found = split(iter(pairs), parts, **options)
+        assert list(found) == [*parts, "train"]
+        for name, some in found.items():
+            assert rows(some) == (tmp_path / f"{name}.tsv").read_text(encoding="utf-8")
+
+
+def test_texts_of_a_test_set_go_as_by_the_command(ran: Callable[..., str], tmp_path: Path) -> None:
+    test, text = tmp_path / "test.tsv", rows(ROWS)
+    near = [(f"{source} Well.", target) for source, target in ROWS[4:9]]
+    swapped = [row[::-1] for row in ROWS[20:24]]
+    others = [*ROWS[:4], *near, *swapped]
+    test.write_text(rows(others), encoding="utf-8")
+    against = ("-q", "--against", str(test))
+    choices: list[dict[str, Any]] = [
+        {},
+        {"against_by": "pair"},
+        {"by": "target", "against_by": "target"},
+        {"against_match": "exact"},
+        {"overlap": 0.9, "ngram": 1, "languages": ("eng", "de")},
+        {"against_words": (9, 9, 9), "match": "normalised"},
+    ]
+    for options in choices:
+        words = []
+        for name, value in options.items():
+            given = {"languages": "eng,de", "against_words": "9,9,9"}.get(name, str(value))
+            words += [f"--{name.replace('_', '-')}", given]
+        found = rows(list(deduplicate(ROWS, against=others, **options)))
+        assert found == ran("bitext-dedup", *against, *words, text=text)
+        assert 0 < len(found) < len(text)
+    twice = [*ROWS[5:], *ROWS[5:]]
+    found = rows(list(deduplicate(twice, against=others, only_against=True)))
+    assert found == ran("bitext-dedup", *against, "--only-against", text=rows(twice))
+    for side in ("source", "target"):
+        lines = [row[side == "target"] for row in ROWS[:9]]
+        test.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        options = {f"against_{side}": lines}
+        found = rows(list(deduplicate(ROWS, **options)))
+        assert found == ran("bitext-dedup", "-q", f"--against-{side}", str(test), text=text)
+    with pytest.raises(SettingsError, match="against_source is not for by='target', 'any'"):
+        deduplicate(ROWS, by="target", against_source=["a"])
+
+
+def test_explanations_are_those_of_the_command(ran: Callable[..., str], shipped: Model) -> None:
+    written = ran("bitext-score", "-q", "--explain", text=rows(ROWS[:12]))
+    sources, targets = map(list, zip(*ROWS[:12], strict=True))
+    found = explain(shipped, sources, targets)
+    assert ["; ".join(reasons) for reasons in found] == [
+        line.split("\t")[-1] for line in written.splitlines()
+    ]
+    with pytest.raises(ValueError, match="1 source and 2 target"):
+        explain(shipped, ["a"], ["b", "c"])
+
+
+def test_mining_has_the_defaults_of_the_command(
+    ran: Callable[..., str], shipped: Model, tmp_path: Path
+) -> None:
+    sources, targets = map(list, zip(*ROWS, strict=True))
+    files = []
+    for name, side in (("en", sources), ("de", sorted(targets))):
+        files.append(str(tmp_path / name))
+        Path(files[-1]).write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    for least in (None, "none"):
+        found = mine(shipped, sources, sorted(targets), min_score=least)
+        options = () if least is None else ("--min-score", least)
+        written = ran("bitext-align", "-q", *options, *files).splitlines()
+        assert sorted(f"{s}\t{t}\t{score:.4f}" for s, t, score in found) == sorted(written)
+
+
+def test_mining_without_a_known_cut_says_so(model: Model) -> None:
+    sides = sentences(20, seed=1)
+    with pytest.warns(UserWarning, match="wrong pairs are returned, too: the model"):
+        found = mine(model, *sides)
+    assert found == mine(model, *sides, min_score="none")
+    with pytest.raises(SettingsError, match="recommends no cut"):
+        mine(model, *sides, min_score="recommended")
+
+
+def test_documents_are_paired_as_by_the_command(
+    ran: Callable[..., str], shipped: Model, tmp_path: Path
+) -> None:
+    sides: list[dict[str, list[str]]] = [{}, {}]
+    files = [str(tmp_path / name) for name in ("en.jsonl", "de.jsonl")]
+    for documents, path, code in zip(sides, files, ("en", "de"), strict=True):
+        text = (ROOT / f"examples/mine-wikipedia-style/articles.{code}.tsv").read_text("utf-8")
+        for line in text.splitlines():
+            name, sentence = line.split("\t")
+            documents.setdefault(name, []).append(sentence)
+        lines = (json.dumps({"id": n, "sentences": some}) for n, some in documents.items())
+        Path(path).write_text("\n".join(lines), encoding="utf-8")
+    for least in ("recommended", "none"):
+        found = pair_documents(shipped, *sides, min_score=least)
+        written = ran("bitext-pair-documents", "-q", f"--min-score={least}", *files)
+        assert rows([(*names, f"{score:.4f}") for *names, score in found]) == written != ""
+    with pytest.raises(SettingsError, match="the document 'a' has no sentences"):
+        pair_documents(shipped, {"a": []}, {"b": ["c"]})
+
+
+def test_a_page_is_that_of_the_command(
+    ran: Callable[..., str], scored: list[tuple[Any, ...]]
+) -> None:
+    page = report(scored, names=["mlp"], model="en-de", title="read", languages=("eng", "de"))
+    options = ("--names=mlp", "--model=en-de", "--title=read", "--languages=en,de")
+    written = ran("bitext-report", "-q", *options, text=rows(scored))
+    for part in ("<svg", "recommended"):
+        assert page.count(part) == written.count(part) > 0
+    figures = [line for line in written.splitlines() if "<svg" in line]
+    assert figures == [line for line in page.splitlines() if "<svg" in line]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import as_languages
 from bitextfilter.commands.frame.options import (
     argument,
     flag,

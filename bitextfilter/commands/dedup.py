@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from math import isnan
 from typing import TYPE_CHECKING, BinaryIO
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     COUNT,
     NumberRange,
@@ -23,14 +24,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.duplicate_keys import (
-    BY,
-    IGNORABLE,
-    KEEP,
-    MATCH,
-    NGRAM,
-    DedupSettings,
-)
+from bitextfilter.corpus.duplicate_keys import BY, KEEP, MATCH, DedupSettings
 from bitextfilter.io.files import is_table, open_input, open_rows, without_ending
 from bitextfilter.io.rows import (
     REMEDY,
@@ -44,13 +38,16 @@ from bitextfilter.io.rows import (
     number_of,
     row_windows,
 )
+from bitextfilter.text.wording import IGNORABLE, IGNORED
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.dedup import DedupWindow
-    from bitextfilter.corpus.other_texts import OtherTexts
+    from bitextfilter.corpus.other_texts import AgainstSettings, OtherTexts
     from bitextfilter.io.spill import Records
 
 _SIDES = ("source", "target")
+_NEAR = ("overlap", "ngram")
+_WORDS = (3, 6, 8)
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,14 @@ def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _least_words(value: str) -> tuple[int, ...]:
+    """Read three numbers of words, which ascend from 1."""
+    words = [int(word) if word.isdecimal() else 0 for word in value.split(",")]
+    if len(words) != len(_WORDS) or words[0] < 1 or words != sorted(words):
+        raise click.BadParameter(f"{value!r} is not three numbers that ascend from 1, as 3,6,8")
+    return tuple(words)
+
+
 def _bytes(value: str) -> int:
     """Read an amount of memory, above 0."""
     if not (number := as_amount(value)):
@@ -95,8 +100,12 @@ class _Settings:
     )
     ignore: tuple[str, ...] | None = option(
         "--ignore NAME[,NAME...]",
-        f"Parts that normalised and near ignore  [default: {','.join(IGNORABLE)}]",
+        f"Parts that normalised and near ignore, of {', '.join(IGNORABLE)}  "
+        f"[default: {','.join(IGNORED)}]",
         _ignorable,
+    )
+    languages: tuple[str, str] | None = languages_option(
+        "By whose rules capitals become small letters, such as en,tr."
     )
     similarity: float | None = option(
         "--similarity",
@@ -134,32 +143,49 @@ class _Others:
 
     against: tuple[str, ...] = option(
         "--against FILE",
-        "Drop the rows that occur in FILE, with columns like the input's; repeatable.",
+        "Drop the rows of which a side is in FILE, in any column; repeatable.",
         multiple=True,
     )
     against_source: tuple[str, ...] = option(
         "--against-source FILE",
-        "Drop the rows whose source is a line of FILE, a plain text; repeatable.",
+        "Drop the rows whose source is in FILE, a plain text; repeatable.",
         multiple=True,
     )
     against_target: tuple[str, ...] = option(
         "--against-target FILE", "The same for the target.", multiple=True
     )
-    only_against: bool = flag("--only-against", "Drop these rows alone: keep duplicates.")
+    against_match: str | None = option(
+        "--against-match", "Texts that are found in these files  [default: near]", MATCH
+    )
+    against_by: str | None = option(
+        "--against-by",
+        "Side to find: any in any column, either or one in its own, or both in a row  "
+        "[default: any]",
+        ("any", "either", "source", "target", "pair"),
+    )
+    against_words: tuple[int, ...] | None = option(
+        "--against-words N,N,N",
+        "Fewest words of a text that is found alone: as it is, nearly so, within another  "
+        f"[default: {','.join(map(str, _WORDS))}]",
+        _least_words,
+    )
     overlap: float | None = option(
         "--overlap SHARE",
-        "Also drop rows with this share of their n-grams of words in the files, above 0, up to 1.",
+        "Least share of the n-grams of the shorter of two near texts, above 0, up to 1  "
+        "[default: 0.7]",
         NumberRange(0, 1, min_open=True),
     )
-    ngram: int | None = option("--ngram N", f"Words of these n-grams  [default: {NGRAM}]", COUNT)
+    ngram: int | None = option("--ngram N", "Words of these n-grams  [default: 2]", COUNT)
+    only_against: bool = flag("--only-against", "Drop these rows alone: keep duplicates.")
 
     def __post_init__(self) -> None:
         """Refuse options without effect."""
-        for name in ("only_against", "overlap"):
+        for name in ("only_against", "against_match", "against_by", "against_words", *_NEAR):
             if getattr(self, name) not in (None, False) and not self.files:
                 raise click.UsageError(f"--{name.replace('_', '-')} needs --against FILE")
-        if self.ngram is not None and self.overlap is None:
-            raise click.UsageError("--ngram is for --overlap")
+        for name in _NEAR:
+            if getattr(self, name) is not None and self.against_match not in (None, "near"):
+                raise click.UsageError(f"--{name} is for --against-match near")
         if "-" in self.files:
             raise click.UsageError("--against needs a file, not stdin")
 
@@ -170,13 +196,33 @@ class _Others:
 
     def check(self, settings: _Settings) -> None:
         """Refuse settings that other files have no part in."""
-        if self.files and settings.match == "near":
-            raise click.UsageError("--against is for --match exact or normalised")
+        wanted = self.against_by or "any"
+        if settings.by in _SIDES and wanted not in ("any", settings.by):
+            raise click.UsageError(f"--against-by {wanted} does not go with --by {settings.by}")
         for side in _SIDES:
-            if getattr(self, f"against_{side}") and settings.by not in (side, "either"):
-                raise click.UsageError(f"--against-{side} is for --by {side} or either")
+            if getattr(self, f"against_{side}"):
+                if wanted not in (side, "any", "either"):
+                    raise click.UsageError(f"--against-{side} is not for --against-by {wanted}")
+                if settings.by not in (side, "pair", "either"):
+                    raise click.UsageError(f"--against-{side} is not for --by {settings.by}")
         if self.only_against and (settings.keep == "best" or settings.groups is not None):
             raise click.UsageError("--only-against keeps duplicates: no --keep best or --groups")
+
+    def definition(self, settings: _Settings) -> AgainstSettings:
+        """Return the definition of the texts that occur in these files."""
+        from bitextfilter.corpus.other_texts import AgainstSettings
+        from bitextfilter.corpus.shared_ngrams import Likeness
+
+        equal, alike, within = self.against_words or _WORDS
+        likeness = Likeness(self.ngram or 2, self.overlap or 0.7, alike, within)
+        return AgainstSettings(
+            self.against_match or "near",
+            self.against_by or "any",
+            equal,
+            likeness,
+            settings.ignore or IGNORED,
+            settings.languages,
+        )
 
 
 @command(
@@ -188,9 +234,10 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
     A row is dropped if it matches a kept row; --rejects FILE names that row. Rows match
 
         exact        if their texts are equal, byte for byte
-        normalised   if they are equal but for case, punctuation, digits, white space (--ignore)
+        normalised   if they are equal but for case, punctuation and white space (--ignore)
         near         if their normalised character n-grams have a Jaccard similarity of
-                     --similarity or more, on each side; needs bitextfilter[near]
+                     --similarity or more, on each side, and their numbers are the same; needs
+                     bitextfilter[near]
 
     The first row of equals is kept, or, with --keep best, the row with the highest score. Rows
     without a score come last.
@@ -201,9 +248,11 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
     row, by either 100; near, the text twice and some 400). Memory stays near --memory for any
     number of rows, mapped files aside.
 
-    Rows that occur in the files of --against are dropped first. --by and --match say which texts
-    must be equal. The keys of these files stay in memory, beside --memory: some 60 bytes a
-    different row (by either, 120), and 12 a different n-gram for --overlap.
+    Rows of which a side is in a file of --against, such as a test set, are dropped first: as a
+    text of any column, normalised, without the marks of a tokeniser, with small changes, or within
+    a longer text, whatever --match and --by are (but --by source looks up the source alone). Texts
+    of less than 3 words are found only with their translation. The keys of these files stay in
+    memory, beside --memory: some 60 bytes a different text, and up to 40 an n-gram.
 
     Keys have 128 bits: two of 100 million texts have the same key with a probability of 10^-23.
     Near duplicates are found by MinHash with a probability of 99 % or more; each is checked by
@@ -215,7 +264,7 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
         bitext-score < pairs.tsv | bitext-dedup --match normalised --keep best > best.tsv
         bitext-dedup corpus/*.tsv.gz > unique.tsv
         bitext-dedup --match near --by source --groups groups.tsv --rejects gone.tsv < pairs.tsv
-        bitext-dedup --by either --match normalised --against test.tsv < pairs.tsv > train.tsv
+        bitext-dedup --against test.tsv --against dev.en --against dev.de < pairs.tsv > train.tsv
     """
     others.check(settings)
     _drop(run, settings, others)
@@ -232,7 +281,7 @@ def _drop(run: Run, settings: _Settings, others: _Others) -> None:
     rows, definition = run.rows(compared), settings.definition()
     run.facts.update(_facts(definition))
     run.counts.update(kept=0, dropped=0)
-    known = _known_texts(run, definition, others) if others.files else None
+    known = _known_texts(run, settings, others) if others.files else None
     if others.only_against and known is not None:
         _subtract(run, definition, rows, known)
     else:
@@ -242,33 +291,34 @@ def _drop(run: Run, settings: _Settings, others: _Others) -> None:
 _MEND = "mend the line, or leave it out"
 
 
-def _known_texts(run: Run, settings: DedupSettings, others: _Others) -> OtherTexts:
+def _known_texts(run: Run, settings: _Settings, others: _Others) -> OtherTexts:
     """Read the files whose rows are dropped. A bad row of theirs stops the run."""
     from bitextfilter.corpus.other_texts import OtherTexts
 
-    known = OtherTexts(settings, others.overlap, others.ngram or NGRAM)
+    wanted = others.definition(settings)
+    known = OtherTexts(wanted, (settings.by,) if settings.by in _SIDES else _SIDES)
     run.facts.update(against=list(others.files), only_against=others.only_against)
-    if others.overlap is not None:
-        run.facts.update(overlap=others.overlap, ngram=others.ngram or NGRAM)
+    run.facts.update(against_match=wanted.match, against_by=wanted.by, against_words=wanted.words)
+    if wanted.match == "near":
+        run.facts.update(near=asdict(wanted.likeness))
     run.counts["in other files"] = 0
-    files = run.row_settings
-    sides = _ComparedColumns(files.scol, files.tcol, True, settings.by)
-    texts = TextColumn(blank=True)
     for path in others.against:
-        _read_others(run, known, path, sides)
-    for place, paths in enumerate((others.against_source, others.against_target)):
+        _read_others(run, known, path, None)
+    for side, paths in zip(_SIDES, (others.against_source, others.against_target), strict=True):
         for path in paths:
-            _read_others(run, known, path, texts, place if settings.by == "either" else None)
+            _read_others(run, known, path, side)
     return known
 
 
-def _read_others(
-    run: Run, known: OtherTexts, path: str, columns: Columns | TextColumn, side: int | None = None
-) -> None:
-    """Read a file whose rows are dropped; with *side*, its lines are texts of one of two sides."""
-    rows = isinstance(columns, Columns)
-    header = rows and (run.row_settings.header or is_table(path))
-    with (open_rows if rows else open_input)(path) as stream:
+def _read_others(run: Run, known: OtherTexts, path: str, side: str | None) -> None:
+    """Read a file whose rows are dropped; with *side*, its lines are texts of one side."""
+    files, names = run.row_settings, known.columns if side is None else ()
+    columns: Columns | TextColumn = TextColumn(blank=True)
+    if names:
+        by = "pair" if len(names) == len(_SIDES) else names[0]
+        columns = _ComparedColumns(files.scol, files.tcol, True, by)
+    header = side is None and (is_table(path) or (bool(names) and files.header))
+    with (open_rows if side is None else open_input)(path) as stream:
         reader = RowReader(stream, path, columns, header, _MEND)
         if reader.doubt:
             run.warn(reader.doubt)
@@ -280,7 +330,7 @@ def _subtract(run: Run, settings: DedupSettings, rows: RowReader, known: OtherTe
     output = run.output()
     output.write(rows.first_line())
     for window in _windows(run, settings, rows):
-        found = (-known.matches(window.texts)).tolist()
+        found = (-known.find(window.texts)).tolist()
         _write(run, output, window.items, dict(zip(window.lines, found, strict=True)), known)
 
 
@@ -425,6 +475,8 @@ def _facts(settings: DedupSettings) -> dict[str, str | int | float]:
     }
     if settings.match != "exact":
         facts["ignore"] = ",".join(settings.ignore)
+        if settings.languages is not None:
+            facts["languages"] = ",".join(settings.languages)
     if settings.match == "near":
         facts["similarity"], facts["shingle"] = settings.similarity, settings.shingle
         facts["rensa"] = version("rensa")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.cuts import CutCheck
 from bitextfilter.commands.frame.language_options import as_tag, languages_option
 from bitextfilter.commands.frame.options import (
     DEFAULT_MODEL,
@@ -186,6 +187,7 @@ def _usable_rules(
         reasons = "; ".join(dict.fromkeys(passed_over.values()))
         run.tell(f"not applied: {reasons}", always=languages is not None)
     run.facts["languages"] = ",".join(languages) if languages else None
+    run.row_checks.languages = languages if languages and len(languages) == 2 else None
     run.facts["not applied"] = dict(passed_over)
     return able, languages
 
@@ -214,19 +216,24 @@ def _recommended(run: Run, settings: _Settings, similarity: str | None, column: 
     """Return the recommended cut of the scores in a column, by its name or --similarity."""
     if settings.one is not None:
         raise SettingsError(f"column {column}: a recommended cut is of pairs, not of --one")
-    from bitextfilter.models.folders import naming_pair
+    from bitextfilter.models.folders import languages_of, naming_pair
     from bitextfilter.scoring.thresholds import measure_of
 
     model = settings.folder or os.environ.get("BITEXTFILTER_MODEL") or DEFAULT_MODEL
     if settings.languages is not None:
         model = naming_pair(model, settings.languages)
+    if languages_of(model) is None:
+        raise SettingsError(f"column {column}: {model} has a cut for each pair: --languages en,de")
     plain = column == "score" or column.lstrip("-").isdigit()
     if plain and run.row_settings.header and similarity is None:
         raise SettingsError(
             f"column {column}: use its name in the header, or give its measure with --similarity"
         )
     measure = measure_of(model, similarity, None if plain else column)
-    return run.recommended_cut(model, measure)
+    cut = run.recommended_cut(model, measure)
+    where = -1 if column == "score" and not run.row_settings.header else as_column(column)
+    run.row_checks.others += (CutCheck(model, measure, where),)
+    return cut
 
 
 def _show(run: Run) -> None:

@@ -227,7 +227,9 @@ def _rows(
     stores: tuple[DocumentStore, DocumentStore], pairs: Mined, digits: int
 ) -> Iterator[bytes]:
     """Yield a row for each pair."""
-    for source, target, score in _named(stores, pairs):
+    from bitextfilter.workflows.document_pairing import named_pairs
+
+    for source, target, score in named_pairs(stores, pairs):
         row = f"{source[1]}\t{target[1]}\t{score:.{digits}f}\n"
         yield row.encode("utf-8", "surrogateescape")
 
@@ -236,7 +238,9 @@ def _objects(
     stores: tuple[DocumentStore, DocumentStore], pairs: Mined, digits: int
 ) -> Iterator[bytes]:
     """Yield a JSON object for each pair."""
-    for source, target, score in _named(stores, pairs):
+    from bitextfilter.workflows.document_pairing import named_pairs
+
+    for source, target, score in named_pairs(stores, pairs):
         texts = [
             store.read(range(number, number + 1))[0]
             for store, (number, _) in zip(stores, (source, target), strict=True)
@@ -254,17 +258,3 @@ def _objects(
                 "target": texts[1],
             }
         )
-
-
-_Named = tuple[int, str]
-"""The number and the name of a document."""
-
-
-def _named(
-    stores: tuple[DocumentStore, DocumentStore], pairs: Mined
-) -> Iterator[tuple[_Named, _Named, float]]:
-    """Yield the documents of each pair, and its score; copies are paired with copies."""
-    columns = pairs.source.tolist(), pairs.target.tolist(), pairs.score.tolist()
-    for i, j, score in zip(*columns, strict=True):
-        for source, target in zip(stores[0].names[i], stores[1].names[j], strict=False):
-            yield (i, source), (j, target), score

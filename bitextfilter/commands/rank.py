@@ -13,6 +13,8 @@ import click
 
 from bitextfilter.commands.frame.budget import Budget
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.cuts import CutCheck, name_languages, rows_of
+from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
 from bitextfilter.commands.frame.options import (
     NATURAL,
     RECOMMENDED,
@@ -85,10 +87,11 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     the rows of the fold that pass --min-score.
 
     --min-score recommended takes the threshold that --model recommends for --similarity; without
-    --similarity, for the measure that the header names, or for the default of bitext-score.
+    --similarity, for the measure that the header names, or for the default of bitext-score. Some
+    rows are scored again: scores of another model than --model are refused.
 
     --top-words counts words between white space; for languages without spaces, --count characters
-    (without white space) or subwords. Only this reads --scol and --tcol.
+    (without white space) or subwords. Only this and the recommended cut read --scol and --tcol.
 
     --rejects gets the other rows, with their rank or score as the reason. All rows wait in a
     temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory.
@@ -140,14 +143,18 @@ class _Incoming:
         """Return the number of --min-score, for the measure of --similarity if it is given."""
         from bitextfilter.scoring.thresholds import measure_of
 
-        wanted = self._settings.min_score
+        wanted, run, reader = self._settings.min_score, self._run, self.reader
         if wanted != RECOMMENDED:
             return wanted
-        model = str(self._run.model_name)
-        reader = self.reader
+        lines = reader.ahead(CHECKED_ROWS)
+        if run.languages_open:
+            name_languages(run, rows_of(run, reader, lines))
+        model = str(run.model_name)
         column = None if reader.header is None else reader.column_name(self._place)
         measure = measure_of(model, similarity, column)
-        return self._run.recommended_cut(model, measure)
+        cut = run.recommended_cut(model, measure)
+        CutCheck(model, measure, self._settings.column)(run, reader, lines)
+        return cut
 
     def read(self) -> Ranked:
         """Read everything, and rank it."""

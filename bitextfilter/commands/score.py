@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, needs_none_of
+from bitextfilter.commands.frame.cuts import name_languages
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     DIGITS,
@@ -187,6 +188,7 @@ def _score(
     from bitextfilter.scoring.column_languages import checked_windows
     from bitextfilter.scoring.scored_rows import ScoreLines
 
+    run.row_checks.columns = settings.column_check
     rows, by_program = run.rows(), program.scorer_command is not None
     names = program.measures(settings.measures)
     size = run.common.batch_size
@@ -331,14 +333,10 @@ def _with_languages(
 
     Raises SettingsError where the text does not tell.
     """
-    from bitextfilter.models.folders import naming_pair
-    from bitextfilter.scoring.column_languages import first_rows, languages_of_rows
+    from bitextfilter.scoring.column_languages import first_rows
 
-    assert run.model_name is not None, "the command has ModelName"
     windows, first = first_rows(windows)
-    told = languages_of_rows(run.model_name, first)
-    run.note(f"the columns look like {told[0]} and {told[1]} (--languages chooses others)")
-    run.model_name = naming_pair(run.model_name, told)
+    name_languages(run, first)
     return windows
 
 

@@ -22,7 +22,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.other_formats import refuse_table
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.duplicate_keys import IGNORABLE, MATCH
+from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.io.files import open_outputs
 from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn
 
@@ -79,7 +79,10 @@ class _Settings:
         "--by", "Keep rows with the same text of this side, or of either, together.", BY, "either"
     )
     match: str = option(
-        "--match", "Texts that are the same, as for bitext-dedup.", MATCH[:2], "normalised"
+        "--match",
+        "Texts that are the same: equal ones, or equal but for all that bitext-dedup can --ignore.",
+        MATCH[:2],
+        "normalised",
     )
     group: int | str | None = option(
         "--group COLUMN", "Keep rows with the same text in COLUMN together: documents.", as_column
@@ -108,6 +111,7 @@ class _Settings:
     def definition(self) -> SplitSettings:
         """Return the parts and groups."""
         from bitextfilter.corpus.split import Part, SplitSettings
+        from bitextfilter.text.wording import IGNORABLE
 
         parts = tuple(Part(name, size) for name, size in self.parts)
         ignore = None if self.match == "exact" else IGNORABLE

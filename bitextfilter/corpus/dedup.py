@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitextfilter.arrays import Integers, Keys
-from bitextfilter.corpus.duplicate_keys import DedupSettings, normaliser
+from bitextfilter.corpus.duplicate_keys import DedupSettings
 from bitextfilter.corpus.row_keys import as_keys, first_known, row_keys
 from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.io.spill import ExternalSort, KeyTable, Scratch
@@ -203,12 +203,12 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
     ) -> None:
         """Compare rows by *settings*; with *wait*, all are decided at the end.
 
-        Rows that are found in *others* (not for near) are dropped before the rest is compared, as
-        if they duplicated a line of a negative number: that of the other texts.
+        Rows that are found in *others* are dropped before the rest is compared, as if they
+        duplicated a line of a negative number: that of the other texts.
         """
         self._settings, self._stack, self._order = settings, ExitStack(), _Order()
         self._others = others
-        self._normalise = str if settings.match == "exact" else normaliser(settings.ignore)
+        self._normalisers = settings.normalisers
         self._near: NearTexts | None = None
         kinds = ["u8", "u8", "u8", "i8"] if settings.keys == 1 else ["u8", "u8", "i8"]
         if settings.match == "near":
@@ -244,25 +244,34 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
             scores = None
         elif scores is None:
             raise SettingsError("keeping the best row needs scores")
-        texts = [[self._normalise(text) for text in row] for row in texts]
+        order = _preferences(scores, len(texts))
+        found = np.zeros(len(texts), np.int64) if self._others is None else self._others.find(texts)
+        texts = self._normalised(texts)
         if self._near is not None:
-            near = self._near.add(numbers, texts)
-            self._hold([near.ravel()], numbers, _preferences(scores, len(texts)))
+            new = found == 0
+            self._gone.add(numbers[~new], -found[~new])
+            kept = [text for text, stays in zip(texts, new.tolist(), strict=True) if stays]
+            near = self._near.add(numbers[new], kept)
+            self._hold([near.ravel()], numbers[new], order[new])
             return None
         digests = row_keys(texts, self._settings)
         keys = as_keys(digests)
         self.waiting = self.waiting or not self._table.has_room(len(keys))
         seen = first_known(self._table, keys, self._settings.keys)
-        if self._others is not None:
-            found = self._others.find(texts, keys)
-            seen = np.where(found > 0, -found, seen)
+        seen = np.where(found > 0, -found, seen)
         if not self.waiting:
             return self._decide(lines, digests, keys, seen)
         self._gone.add(numbers[seen != 0], seen[seen != 0])
         new = seen == 0
-        order = _preferences(scores, len(texts))[new]
-        self._hold(list(keys[np.repeat(new, self._settings.keys)].T), numbers[new], order)
+        self._hold(list(keys[np.repeat(new, self._settings.keys)].T), numbers[new], order[new])
         return None
+
+    def _normalised(self, rows: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Return the texts that are compared."""
+        each = self._normalisers
+        return [
+            [normalise(text) for normalise, text in zip(each, row, strict=True)] for row in rows
+        ]
 
     def _hold(self, keys: Sequence[Keys], lines: Integers, preferences: Keys) -> None:
         """Keep rows until all are read; the columns of *keys* have one or more keys of each."""

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Scores
-from bitextfilter.corpus.duplicate_keys import IGNORABLE, normaliser
 from bitextfilter.io.judgements import RULE
+from bitextfilter.text.wording import IGNORABLE, normaliser
 
 DISAGREEMENT, NEAR = "disagreement", "near-cut"
 

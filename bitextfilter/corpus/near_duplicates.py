@@ -6,6 +6,7 @@ of Massive Datasets*, section 3.4). Their Jaccard similarity is then computed ex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import rensa
 
-from bitextfilter.corpus.duplicate_keys import DedupSettings
+from bitextfilter.corpus.duplicate_keys import DedupSettings, text_key
 from bitextfilter.io.spill import Records
 
 _HASHES = 128
@@ -33,6 +34,8 @@ _BLOCK = 1024
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ over the golden ratio."""
+
+_NUMBER = re.compile(r"\d+")
 
 _Integers = npt.NDArray[np.uint64]
 
@@ -153,24 +156,45 @@ class NearTexts(AbstractContextManager["NearTexts"]):
             records += [text.encode("utf-8", "surrogatepass") for text in row]
         self._texts.extend(records)
         if self._settings.by != "either":
-            return self._sketcher.keys([text for row in rows for text in row], sides)
-        columns = ([row[side] for row in rows] for side in range(sides))
-        kinds = (self._sketcher.keys(column, 1, kind) for kind, column in enumerate(columns))
+            keys = self._sketcher.keys([text for row in rows for text in row], sides)
+            return self._by_numbers(keys, rows)
+        columns = ([[row[side]] for row in rows] for side in range(sides))
+        kinds = (
+            self._by_numbers(self._sketcher.keys([text for (text,) in column], 1, kind), column)
+            for kind, column in enumerate(columns)
+        )
         return np.concatenate(list(kinds), axis=1)
 
+    def _by_numbers(self, keys: _Integers, rows: Sequence[Sequence[str]]) -> _Integers:
+        """Return keys that rows share only with the same numbers, unless digits are ignored.
+
+        So rows of one template with other numbers do not crowd each other's candidates.
+        """
+        numbers = [text_key([*map(self._numbers, row)])[:8] for row in rows]
+        return keys ^ np.frombuffer(b"".join(numbers), "<u8").astype(np.uint64)[:, None]
+
     def similar(self, one: int, other: int) -> bool:
-        """Return True if the rows of two lines are similar enough: in all sides, or either."""
+        """Return True if the rows of two lines are similar enough: in all sides, or either.
+
+        Texts with other numbers are not similar, unless digits are ignored.
+        """
 
         def jaccard(side: int) -> float:
             texts = self._text(one, side), self._text(other, side)
             if texts[0] == texts[1]:
                 return 1.0
+            if len(set(map(self._numbers, texts))) > 1:
+                return 0.0
             first, second = map(self._shingles, texts)
             common = len(first & second)
             return common / (len(first) + len(second) - common)
 
         found = (jaccard(side) >= self._settings.similarity for side in range(self._settings.sides))
         return any(found) if self._settings.by == "either" else all(found)
+
+    def _numbers(self, text: str) -> str:
+        """Return the numbers of a text that count."""
+        return "" if "digits" in self._settings.ignore else " ".join(_NUMBER.findall(text))
 
     def _read(self, line: int, side: int) -> str:
         record = self._texts[(line - self._first) * self._settings.sides + side]

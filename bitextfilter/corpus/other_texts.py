@@ -1,209 +1,254 @@
-"""Texts of other files, such as test sets, whose rows a corpus must not have.
+"""Texts of other files, such as test sets, that a corpus must not have.
 
-A row is found by its key, as a duplicate is, or by the share of its n-grams of words that occur in
-the files: the decontamination of Brown et al. (2020, appendix C), whose n is 13.
+A row is found if one of its texts is a text of the files, or nearly one, or holds one: what is
+called decontamination. Short texts, which say little, are found only with their translation.
 """
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
 
 import numpy as np
-import numpy.typing as npt
 
-from bitextfilter.arrays import Floats, Integers, Keys
-from bitextfilter.corpus.duplicate_keys import NGRAM, DedupSettings, normaliser
-from bitextfilter.corpus.row_keys import as_keys, first_known, row_keys, side_key
+from bitextfilter.arrays import Integers
+from bitextfilter.corpus.duplicate_keys import MATCH, text_key
+from bitextfilter.corpus.row_keys import as_keys
+from bitextfilter.corpus.shared_ngrams import Likeness, SharedNgrams, word_count
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import WINDOW_BYTES, RowReader, strict, windows
 from bitextfilter.io.spill import KeyTable
-from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.units import apart
-from bitextfilter.text.words import numbered
+from bitextfilter.text.wording import IGNORED, Wording, normaliser, untokenised
 
-_BASE = 0x9E3779B97F4A7C15
-"""Odd, and 5 modulo 8, so that its powers repeat as late as possible modulo 2⁶⁴."""
+SIDES = ("source", "target")
+AGAINST_BY = ("any", "either", "pair", *SIDES)
 
-_Numbers = npt.NDArray[np.uint32]
-"""Numbers of rows, below 2³²."""
-
-_MOST_WORDS = 1 << 17
-"""Words whose hashes are kept: some 15 MB."""
-
+_ANY = "any"
+"""The name of the texts of all columns together."""
 _WINDOW = 8192
 """Rows read at a time."""
-
 _NONE = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class AgainstSettings:
+    """Definition of the texts that occur in other files.
+
+    ``match``: texts are equal, or equal without the parts in ``ignore`` and the marks of a
+    tokeniser, or share enough n-grams (``likeness``), too. ``by``: the text of one side is any
+    text of a file (any), or one of the same side (either, source, target), or both are (pair).
+    ``words``: the fewest of a text that is found alone. ``languages``: codes of source and target,
+    for the case of their letters.
+    """
+
+    match: str = "near"
+    by: str = "any"
+    words: int = 3
+    likeness: Likeness = field(default_factory=Likeness)
+    ignore: tuple[str, ...] = IGNORED
+    languages: tuple[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for an unknown choice."""
+        for value, known in ((self.match, MATCH), (self.by, AGAINST_BY)):
+            if value not in known:
+                raise SettingsError(f"{value!r} is none of {', '.join(known)}")
 
 
 class OtherTexts:
     """Rows of other files by number, from 1 over all files.
 
-    ``match``, ``by`` and ``ignore`` of the settings say which texts are the same. Memory: some 60
-    bytes a distinct key (two keys a row by either), and 12 bytes a distinct n-gram, four times that
-    while they are read.
+    Memory: some 60 bytes a distinct text or pair, and that of its n-grams, if they count.
     """
 
     def __init__(
-        self, settings: DedupSettings, overlap: float | None = None, ngram: int = NGRAM
+        self, settings: AgainstSettings | None = None, sides: Sequence[str] = SIDES
     ) -> None:
-        """Find rows of equal texts, and those that share *overlap* of their *ngram*-grams.
+        """Find rows of which the texts of these *sides* are given.
 
-        Raises SettingsError for near matches, and for numbers out of range.
+        Raises SettingsError if the settings compare a side that is not, for an unknown part to
+        ignore, or an unknown language.
         """
-        if settings.match == "near":
-            raise SettingsError("near texts are not looked up in other files")
-        if ngram < 1 or not (overlap is None or 0 < overlap <= 1):
-            raise SettingsError("the share of n-grams is above 0, up to 1; n is above 0")
-        self._settings, self._overlap = settings, overlap
-        self._normalise = str if settings.match == "exact" else normaliser(settings.ignore)
-        self._table = KeyTable(1 << 60)
-        self._ngrams = [] if overlap is None else [Ngrams(ngram) for _ in range(settings.sides)]
+        self._settings = settings = settings or AgainstSettings()
+        names = {_ANY: sides, "either": SIDES, "pair": SIDES}.get(settings.by, (settings.by,))
+        if not set(names) <= set(sides):
+            raise SettingsError(f"of rows, only the {sides[0]} can be looked up")
+        self._places = {name: sides.index(name) for name in names}
+        self._normalisers = _normalisers(settings)
+        likeness = settings.likeness if settings.match == "near" else None
+        self._texts = {name: _Texts(likeness) for name in (_ANY, *SIDES)}
+        self._pairs = _Numbers()
         self._files: list[str] = []
         self._starts: list[int] = []
         self._next = 1
 
-    def read(self, reader: RowReader, side: int | None = None) -> None:
-        """Take the rows of a file, with the texts that are compared.
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a file to read, by their sides; none if all of a line are texts."""
+        return () if self._settings.by == _ANY else tuple(self._places)
 
-        With *side*, 0 or 1, its rows are texts of this side alone (by either). Raises InputError at
-        a bad row.
+    def read(self, reader: RowReader, side: str | None = None) -> None:
+        """Take the rows of a file: the texts of its ``columns``, or lines of one *side* alone.
+
+        Raises InputError at a bad row.
         """
         self._files.append(reader.name)
         self._starts.append(self._next)
         for window in windows(strict(reader), lambda row: len(row.line), _WINDOW, WINDOW_BYTES):
-            numbers = np.array([row.number for row in window], np.int64) + (self._starts[-1] - 1)
-            texts = [[self._normalise(text) for text in row.texts] for row in window]
-            self._add(numbers, texts, side)
-            self._next = int(numbers[-1]) + 1
+            numbers = [row.number + self._starts[-1] - 1 for row in window]
+            rows = [row.texts for row in window]
+            if side is not None or self.columns:
+                self._add_columns(rows, numbers, self.columns if side is None else (side,))
+            else:
+                self._add_lines([text.split("\t") for (text,) in rows], numbers)
+            self._next = numbers[-1] + 1
 
-    def _add(self, numbers: Integers, rows: Sequence[Sequence[str]], side: int | None) -> None:
-        """Add the keys and n-grams of normalised rows."""
-        if side is None:
-            self._add_keys(row_keys(rows, self._settings), np.repeat(numbers, self._settings.keys))
-        else:
-            self._add_keys([side_key(text, side) for (text,) in rows], numbers)
-        for place, ngrams in enumerate(self._ngrams):
-            if side is None:
-                ngrams.add([row[place] for row in rows], numbers)
-            elif side == place:
-                ngrams.add([text for (text,) in rows], numbers)
+    def _add_columns(
+        self, rows: Sequence[Sequence[str]], numbers: Sequence[int], sides: Sequence[str]
+    ) -> None:
+        """Add rows that have a text of each side: those that are found alone, or the pair."""
+        forms = [
+            [self._normalisers[side](text) for side, text in zip(sides, row, strict=True)]
+            for row in rows
+        ]
+        long = [[*map(self._is_long, row)] for row in forms]
+        for place, side in enumerate(sides):
+            alone = [
+                (row[place], number)
+                for row, number, flags in zip(forms, numbers, long, strict=True)
+                if flags[place]
+            ]
+            self._texts[side].add(alone)
+        if len(sides) == len(SIDES):
+            every = self._settings.by == "pair"
+            found = zip(forms, numbers, long, strict=True)
+            self._pairs.add(
+                [(text_key(row), n) for row, n, flags in found if every or not any(flags)]
+            )
 
-    def _add_keys(self, digests: Sequence[bytes], numbers: Integers) -> None:
-        """Add the keys that are new, each with the first of its rows."""
-        first: dict[bytes, int] = {}
-        for digest, number in zip(digests, numbers.tolist(), strict=True):
-            first.setdefault(digest, number)
-        keys, numbers = as_keys(list(first)), np.array(list(first.values()), np.int64)
-        new = self._table.find(keys) == 0
-        self._table.has_room(len(keys))
-        self._table.add(keys[new], numbers[new])
+    def _add_lines(self, rows: Sequence[Sequence[str]], numbers: Sequence[int]) -> None:
+        """Add the texts of all columns, and any two of the short ones, as both sides of a pair."""
+        source, target = self._normalisers.values()
+        alone, pairs = [], []
+        for row, number in zip(rows, numbers, strict=True):
+            sources = [*map(source, row)]
+            targets = sources if source is target else [*map(target, row)]
+            long = [*map(self._is_long, sources)]
+            alone += [(text, number) for text, found in zip(sources, long, strict=True) if found]
+            if source is not target:
+                alone += [
+                    (text, number) for text, found in zip(targets, long, strict=True) if found
+                ]
+            short = [place for place, found in enumerate(long) if not found]
+            for one, other in permutations(short, 2):
+                pairs.append((text_key((sources[one], targets[other])), number))
+        self._texts[_ANY].add(alone)
+        self._pairs.add(pairs)
 
-    def matches(self, texts: Sequence[Sequence[str]]) -> Integers:
-        """Return what ``find`` does, for texts as they were read."""
-        rows = [[self._normalise(text) for text in row] for row in texts]
-        return self.find(rows, as_keys(row_keys(rows, self._settings)))
+    def _is_long(self, text: str) -> bool:
+        return word_count(text) >= self._settings.words
 
-    def find(self, texts: Sequence[Sequence[str]], keys: Keys) -> Integers:
+    def find(self, rows: Sequence[Sequence[str]]) -> Integers:
         """Return for each row the number of a row of the files that it matches, or 0.
 
-        Takes normalised *texts* and their *keys*. Numbers above those of all rows are of n-grams.
+        Numbers above those of all rows are of texts that share n-grams.
         """
-        found = first_known(self._table, keys, self._settings.keys)
-        if self._overlap is None or not texts:
-            return found
-        sides = [
-            ngrams.find([row[place] for row in texts]) for place, ngrams in enumerate(self._ngrams)
-        ]
-        enough = np.array([shares >= self._overlap for shares, _ in sides])
-        numbers = np.array([numbers for _, numbers in sides])
-        shared = enough.any(axis=0) if self._settings.by == "either" else enough.all(axis=0)
-        first = np.where(enough, numbers, _NONE).min(axis=0)
-        return np.where((found == 0) & shared, first + self._next, found)
+        forms = {
+            side: [self._normalisers[side](row[place]) for row in rows]
+            for side, place in self._places.items()
+        }
+        equal, near = [], []
+        for side, texts in forms.items():
+            found = [known.find(texts) for known in (self._texts[_ANY], self._texts[side]) if known]
+            equal.append(_first([one for one, _ in found], len(rows)))
+            near.append(_first([other for _, other in found], len(rows)))
+        if self._settings.by == "pair":
+            both = [_first(one, len(rows)) for one in zip(equal, near, strict=True)]
+            equal, near = [], [np.where(np.all(both, axis=0), _first(both, len(rows)), 0)]
+            near *= self._settings.match == "near"
+        if len(forms) == len(SIDES):
+            equal.append(self._pairs.find([*map(text_key, zip(*forms.values(), strict=True))]))
+        first, shared = _first(equal, len(rows)), _first(near, len(rows))
+        return np.where((first == 0) & (shared > 0), shared + self._next, first)
 
     def reason(self, number: int) -> str:
         """Return why a row is dropped, given the number that was found."""
-        what = "occurs in" if number < self._next else "shares n-grams with"
+        reason = "occurs in" if number < self._next else "shares n-grams with"
         number -= 0 if number < self._next else self._next
         file = bisect_right(self._starts, number) - 1
-        return f"{what} {self._files[file]}:{number - self._starts[file] + 1}"
+        return f"{reason} {self._files[file]}:{number - self._starts[file] + 1}"
 
 
-class Ngrams:
-    """The distinct n-grams of words of some texts, as hashes of 64 bits.
+def _normalisers(settings: AgainstSettings) -> dict[str, Wording]:
+    """Return the functions for the texts of both sides: the same one, unless languages matter."""
 
-    Words stand between white space; each character of a script without spaces is a word. A text of
-    fewer words is one n-gram.
-    """
+    def of(code: str) -> Wording:
+        if settings.match == "exact":
+            return str
+        normalise = normaliser(settings.ignore, code)
+        return lambda text: normalise(untokenised(text))
 
-    def __init__(self, n: int) -> None:
-        self._n = n
-        self._powers = [pow(_BASE, power, 1 << 64) for power in range(n)]
-        self._hashes, self._numbers = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
-        self._waiting: list[tuple[Keys, _Numbers]] = []
-        self._words = _WordHashes()
-
-    def add(self, texts: Sequence[str], numbers: Integers) -> None:
-        """Add the n-grams of *texts*, which have ascending *numbers*."""
-        ngrams = self._of(texts)
-        each = np.repeat(numbers.astype(np.uint32), ngrams.lengths)
-        some = ngrams.flat != 0  # of a text with words
-        self._waiting.append(_first_of_each(ngrams.flat[some], each[some]))
-        if sum(len(hashes) for hashes, _ in self._waiting) > len(self._hashes):
-            self._settle()
-
-    def find(self, texts: Sequence[str]) -> tuple[Floats, Integers]:
-        """Return the share of the n-grams of each text that were added, and the least number."""
-        self._settle()
-        ngrams = self._of(texts)
-        hashes, where = np.unique(ngrams.flat, return_inverse=True)
-        known, numbers = np.zeros(len(hashes), bool), np.full(len(hashes), _NONE)
-        if len(self._hashes):
-            places = np.searchsorted(self._hashes[:-1], hashes)
-            known = self._hashes[places] == hashes
-            numbers[known] = self._numbers[places[known]]
-        numbers = numbers[where]
-        shares = np.add.reduceat(known[where].astype(np.int64), ngrams.starts) / ngrams.lengths
-        return shares, np.minimum.reduceat(numbers, ngrams.starts)
-
-    def _settle(self) -> None:
-        """Merge what waits; of the parts, no copies are kept meanwhile."""
-        if self._waiting:
-            hashes, numbers = zip((self._hashes, self._numbers), *self._waiting, strict=True)
-            self._waiting = []
-            self._hashes, self._numbers = np.concatenate(hashes), np.concatenate(numbers)
-            del hashes, numbers
-            self._hashes, self._numbers = _first_of_each(self._hashes, self._numbers)
-
-    def _of(self, texts: Sequence[str]) -> Ragged:
-        """Return the hashes of the n-grams of each text; a single 0 for one without words."""
-        if len(self._words) > _MOST_WORDS:
-            self._words.clear()
-        words, distinct = numbered([*map(apart, texts)])
-        known = np.fromiter(map(self._words.__getitem__, distinct), np.uint64, len(distinct))
-        lengths = np.maximum(words.lengths, self._n)
-        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        filled = np.zeros(len(within), np.uint64)
-        filled[within < np.repeat(words.lengths, lengths)] = known[words.flat]
-        hashes = np.zeros_like(filled)
-        for ahead, power in enumerate(self._powers):
-            hashes[: len(hashes) - ahead] += filled[ahead:] * np.uint64(power)
-        ngrams = lengths - (self._n - 1)
-        return Ragged(hashes[within < np.repeat(ngrams, lengths)], ngrams)
+    each = {code: of(code) for code in settings.languages or ("",)}
+    codes = settings.languages or ("", "")
+    return {side: each[code] for side, code in zip(SIDES, codes, strict=True)}
 
 
-def _first_of_each(hashes: Keys, numbers: _Numbers) -> tuple[Keys, _Numbers]:
-    """Return the distinct hashes, sorted, each with its first number."""
-    found, first = np.unique(hashes, return_index=True)
-    return found, numbers[first]
+class _Numbers:
+    """The first numbers of keys."""
+
+    def __init__(self) -> None:
+        self._table = KeyTable(1 << 60)
+
+    def add(self, numbered: Sequence[tuple[bytes, int]]) -> None:
+        """Add the keys that are new, each with the first of its numbers, which ascend."""
+        first: dict[bytes, int] = {}
+        for digest, number in numbered:
+            first.setdefault(digest, number)
+        keys, values = as_keys(list(first)), np.array(list(first.values()), np.int64)
+        new = self._table.find(keys) == 0
+        self._table.has_room(len(keys))
+        self._table.add(keys[new], values[new])
+
+    def find(self, digests: Sequence[bytes]) -> Integers:
+        """Return the number of each key, or 0."""
+        return self._table.find(as_keys(digests))
 
 
-class _WordHashes(dict[str, int]):
-    """64 bits of BLAKE2b of each word."""
+class _Texts:
+    """Texts by number: equal ones, and those that share n-grams, if these count."""
 
-    def __missing__(self, word: str) -> int:
-        data = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        self[word] = int.from_bytes(data, "little")
-        return self[word]
+    def __init__(self, likeness: Likeness | None) -> None:
+        self._equal = _Numbers()
+        self._near = None if likeness is None else SharedNgrams(likeness)
+        self._any = False
+
+    def __bool__(self) -> bool:
+        return self._any
+
+    def add(self, numbered: Sequence[tuple[str, int]]) -> None:
+        """Add texts with their numbers, which ascend; of equal ones, the first counts."""
+        self._any = self._any or bool(numbered)
+        first: dict[str, int] = {}
+        for text, number in numbered:
+            first.setdefault(text, number)
+        keys = [text_key((text,)) for text in first]
+        if self._near is not None:
+            known = (self._equal.find(keys) > 0).tolist()
+            new = [one for one, old in zip(first.items(), known, strict=True) if not old]
+            self._near.add([text for text, _ in new], np.array([n for _, n in new], np.int64))
+        self._equal.add([*zip(keys, first.values(), strict=True)])
+
+    def find(self, texts: Sequence[str]) -> tuple[Integers, Integers]:
+        """Return the number of an equal text, or 0, and of one that shares n-grams, or 0."""
+        equal = self._equal.find([text_key((text,)) for text in texts])
+        return equal, np.zeros_like(equal) if self._near is None else self._near.find(texts)
+
+
+def _first(numbers: Sequence[Integers], count: int) -> Integers:
+    """Return the least number of each of *count* rows that is not 0; else 0."""
+    first = np.full(count, _NONE)
+    for some in numbers:
+        first = np.where(some > 0, np.minimum(first, some), first)
+    return np.where(first < _NONE, first, 0)

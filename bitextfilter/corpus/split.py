@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bitextfilter.arrays import Integers, Keys
-from bitextfilter.corpus.duplicate_keys import IGNORABLE, normaliser, text_key
+from bitextfilter.corpus.duplicate_keys import text_key
 from bitextfilter.errors import SettingsError
+from bitextfilter.text.wording import IGNORABLE, normaliser
 
 _BITS = 63
 

@@ -9,7 +9,7 @@ import fcntl
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from fnmatch import fnmatch
 from functools import partial
@@ -240,6 +240,30 @@ def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
     except Exception as error:  # each unpacker has errors of its own
         message = f"cannot be read any further: {error}"
         raise InputError(message, file=name, line=number + 1) from error
+
+
+_WATCHED_BYTES = 1 << 20
+
+
+def watched(
+    lines: Iterable[bytes], function: Callable[[list[bytes]], object], count: int
+) -> Iterator[bytes]:
+    """Yield lines; *function* gets the first *count* of them before the last of these is yielded.
+
+    They are fewer where there are no more, or once they hold 1 MiB.
+    """
+    coming, first, held = iter(lines), list[bytes](), 0
+    for line in coming:
+        first.append(line)
+        held += len(line)
+        if len(first) >= count or held >= _WATCHED_BYTES:
+            function(first)
+            yield line
+            break
+        yield line
+    else:
+        function(first)
+    yield from coming
 
 
 _LONG = "LC_ALL=C awk 'length <= 1000000' FILE leaves out lines longer than 1 MB"

@@ -15,7 +15,8 @@ from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
 from bitextfilter.errors import InputError, printable
-from bitextfilter.io.files import BOM, is_table, lines_of, without_ending
+from bitextfilter.io.files import BOM, is_table, lines_of, watched, without_ending
+from bitextfilter.io.headers import is_name, is_sentence
 
 REMEDY = "--on-error reject --rejects FILE keeps going"
 
@@ -26,6 +27,8 @@ UNFIT_REASON = "a tab or line break in a text"
 
 WINDOW_BYTES = 1 << 24
 """A window ends early once its lines hold 16 MiB."""
+
+_AHEAD_BYTES = 1 << 20
 
 _Item = TypeVar("_Item")
 
@@ -351,8 +354,7 @@ class RowReader:
         if not self.starts:
             return b""
         if self.header is None:
-            ahead = list(islice(self._lines, 1))
-            self._lines = chain(ahead, self._lines)
+            self.ahead(1)
             return self._bom
         added = "".join(f"\t{name}" for name in names).encode()
         return self._bom + self.header + added + (self.header_ending or b"\n")
@@ -365,14 +367,33 @@ class RowReader:
         line = self.first_line(names)
         if not self.starts or self.header is not None:
             return line
-        ahead = list(islice(self._lines, 1))
-        self._lines = chain(ahead, self._lines)
+        ahead = self.ahead(1)
         first = without_ending(ahead[0]) if ahead else b""
         places = range(max([first.count(b"\t"), *known]) + 1)
         named = {place % len(places): name for place, name in known.items()}
         made = [named.get(place, f"column {place + 1}") for place in places]
         ending = ahead[0][len(first) :] if ahead else b""
         return line + "\t".join([*made, *names]).encode() + (ending or b"\n")
+
+    def ahead(self, count: int) -> list[bytes]:
+        """Wait for the next *count* lines, fewer if they hold 1 MiB, and return them, unread."""
+        lines: list[bytes] = []
+        held = 0
+        while len(lines) < count and held < _AHEAD_BYTES:
+            if (line := next(self._lines, None)) is None:
+                break
+            lines.append(line)
+            held += len(line)
+        self._lines = chain(lines, self._lines)
+        return lines
+
+    def watch(self, function: Callable[[list[bytes]], object], count: int) -> None:
+        """Call *function* with the first *count* lines to come, once they are read.
+
+        They have their endings, and are fewer where the input ends, or once they hold 1 MiB.
+        Nothing waits for them: each is passed on as it is read.
+        """
+        self._lines = watched(self._lines, function, count)
 
     def start_at(self, number: int) -> None:
         """Number the rows as a later part of a file, the first with *number*, before any is read.
@@ -439,16 +460,6 @@ class RowReader:
 
 
 _DECIMAL = re.compile(r"[-+]?[0-9]*\.[0-9]+")
-_ENDS = (".", "!", "?", "…", "。", "！", "？")
-_FEWEST_WORDS, _MANY_WORDS = 4, 8
-"""A sentence has the first number of words and an end mark, or the second number of words."""
-
-
-_NAME = re.compile(
-    "source|src|target|tgt|trg|side|texts?|sentences?|segments?|lines?|words?|phrases?|original|"
-    "ref|references?|translations?|hyp|hypothes[ei]s|paraphrases?|parse|template|lang|language"
-)
-"""A word of the names of text columns, beside x and y, and codes of languages of two letters."""
 
 
 def _doubt_of_header(
@@ -469,11 +480,11 @@ def _doubt_of_header(
     if (
         any(map(_DECIMAL.fullmatch, fields))
         or not all(math.isnan(number_of(score.encode())) for score in scores)
-        or (len(texts) == 2 and all(map(_is_sentence, texts)))
+        or (len(texts) == 2 and all(map(is_sentence, texts)))
     ):
         remedy = f"leave out --header, or name a column of it ({option} NAME)"
         raise InputError("the header looks like a row", file=file, line=1, remedy=remedy)
-    if all(map(_is_name, texts if wanted else fields)):
+    if all(map(is_name, texts if wanted else fields)):
         return ""
     shown = ", ".join(repr(text[:20]) for text in (texts if wanted else fields))
     return (
@@ -484,15 +495,3 @@ def _doubt_of_header(
 
 def _has(fields: Sequence[str], place: int) -> bool:
     return -len(fields) <= place < len(fields)
-
-
-def _is_name(text: str) -> bool:
-    """Whether a text is a usual name of a column of text."""
-    words = [word for word in re.split(r"[\W\d_]+", text.casefold()) if word]
-    code = 0 if " " in text else 2
-    return bool(words) and all(_NAME.fullmatch(word) or len(word) <= code for word in words)
-
-
-def _is_sentence(text: str) -> bool:
-    words = len(text.split())
-    return words >= _MANY_WORDS or (words >= _FEWEST_WORDS and text.rstrip().endswith(_ENDS))

@@ -12,6 +12,7 @@ from bitextfilter.languages import find_language
 from bitextfilter.models.folders import CONFIG, find_model, read_config, shipped_models, split_width
 from bitextfilter.scoring.scored_rows import sides
 from bitextfilter.text.identifier import load_ngram_identifier
+from bitextfilter.text.input_checks import swapped_columns
 from bitextfilter.text.language import check_columns, main_language, told_languages
 from bitextfilter.text.processor import TextProcessor
 
@@ -57,7 +58,9 @@ def checked_windows(
     checked = False
 
     def check(rows: Sequence[Row]) -> None:
-        if warning := column_doubt(*sides(rows), processor):
+        texts = sides(rows)
+        doubt = column_doubt(*texts, processor)
+        if warning := doubt or swapped_columns(*texts, processor.languages):
             warn(f"{warning} (--scol and --tcol choose columns)")
 
     for window in windows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from bitextfilter.arrays import Scores
 from bitextfilter.io.rows import BadRow, Row
@@ -12,7 +13,15 @@ Explain = Callable[[Sequence[str], Sequence[str]], Iterable[Sequence[str]]]
 """Returns the reasons of each of ``n`` pairs."""
 
 
-def sides(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+class _Sides(Protocol):
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+
+def sides(rows: Sequence[_Sides]) -> tuple[list[str], list[str]]:
     """Return the sources and the targets of rows."""
     return [row.source for row in rows], [row.target for row in rows]
 

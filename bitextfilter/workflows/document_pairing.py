@@ -276,6 +276,20 @@ class DocumentPairer:
         )
 
 
+NamedDocument = tuple[int, str]
+"""The number and the name of a document."""
+
+
+def named_pairs(
+    stores: tuple[DocumentStore, DocumentStore], pairs: Mined
+) -> Iterator[tuple[NamedDocument, NamedDocument, float]]:
+    """Yield the documents of each pair, and its score; copies are paired with copies."""
+    columns = pairs.source.tolist(), pairs.target.tolist(), pairs.score.tolist()
+    for i, j, score in zip(*columns, strict=True):
+        for source, target in zip(stores[0].names[i], stores[1].names[j], strict=False):
+            yield (i, source), (j, target), score
+
+
 def _lengths(rows: Vectors) -> Scores:
     """Return the length of each row, at least 1, ``(n,)``."""
     squares = np.einsum("nd,nd->n", rows, rows, dtype=np.float64)

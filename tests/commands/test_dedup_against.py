@@ -33,6 +33,8 @@ def call(folder: Path, *words: str, data: bytes = PAIRS) -> Result:
     (folder / "test.tsv").write_bytes(OTHERS)
     (folder / "named.tsv").write_bytes(b"id\ten\tde\n1\tGood morning!\tGuten Morgen!\n")
     (folder / "de.txt.gz").write_bytes(gzip.compress(b"\nGuten Abend!\r\n"))
+    (folder / "near.en").write_bytes(b"Then we saw the old house by the river &#124; lake .\n")
+    (folder / "same.tsv").write_bytes(b"Good Evening .\tGuten Abend !\n")
     (folder / "bad.tsv").write_bytes(b"a\tb\nonly\n")
     (folder / "bytes.txt").write_bytes(b"a\n\xff\n")
     words = tuple(word.replace("@", str(folder)) for word in words)
@@ -42,22 +44,29 @@ def call(folder: Path, *words: str, data: bytes = PAIRS) -> Result:
 @pytest.mark.parametrize(
     ("words", "lines"),
     [
-        ("--against @/test.tsv", [1, 2, 3, 5]),
-        ("--against @/test.tsv --only-against", [1, 2, 3, 4, 5]),
-        ("--against @/test.tsv --by source", [1, 2, 5]),
-        ("--against @/test.tsv --by source --match normalised", [5]),
-        ("--against @/test.tsv --by target --match normalised", [1, 2, 3, 5]),
-        ("--against @/test.tsv --by either --match normalised", [5]),
-        ("--against @/test.tsv --by either --match normalised --keep best", [5]),
-        ("--against @/test.tsv --by either --only-against", [1, 2, 5]),
-        ("--against-target @/de.txt.gz --by target", [1, 2, 5]),
-        ("--against-target @/de.txt.gz --by target --only-against", [1, 2, 5]),
-        ("--against-source @/de.txt.gz --by either --only-against", [1, 2, 3, 4, 5]),
-        ("--against @/test.tsv --by source --overlap 0.6 --ngram 4", [1, 2]),
-        ("--against @/test.tsv --by source --overlap 0.61 --ngram 4", [1, 2, 5]),
-        ("--against @/test.tsv --by pair --overlap 0.5 --ngram 2", [1, 2, 3, 5]),
-        ("--against @/test.tsv --by either --overlap 0.5 --ngram 2", [1, 2]),
-        ("--against @/test.tsv --against-target @/de.txt.gz --by either --memory 1", [1, 2, 5]),
+        ("--against @/test.tsv", [1, 2, 3]),
+        ("--against @/test.tsv --only-against", [1, 2, 3, 4]),
+        ("--against @/near.en", [1, 2, 3]),
+        ("--against @/near.en --match near", [1, 2, 3]),
+        ("--against @/near.en --match near --by source --keep best", [2, 3]),
+        ("--against @/near.en --against-match normalised", [1, 2, 3, 5]),
+        ("--against @/near.en --ngram 9", [1, 2, 3, 5]),
+        ("--against @/near.en --against-words 3,9,9", [1, 2, 3, 5]),
+        ("--against @/near.en --against-by source", [1, 2, 3]),
+        ("--against-source @/near.en --only-against", [1, 2, 3, 4]),
+        ("--against-target @/near.en", [1, 2, 3, 5]),
+        ("--against @/test.tsv --against-words 1,6,8", []),
+        ("--against @/test.tsv --overlap 0.9", [1, 2, 3, 5]),
+        ("--against @/test.tsv --against-words 1,6,8 --against-match exact", [1, 2, 5]),
+        ("--against @/test.tsv --against-by pair", [1, 2, 3, 5]),
+        ("--against @/same.tsv --against-by pair", [1, 2, 5]),
+        ("--against @/same.tsv --against-by pair --against-match exact", [1, 2, 3, 5]),
+        ("--against @/same.tsv --against-by either", [1, 2, 5]),
+        ("--against @/same.tsv", [1, 2, 5]),
+        ("--against @/same.tsv --by either --match normalised", [1, 5]),
+        ("--against @/same.tsv --memory 1", [1, 2, 5]),
+        ("--against @/de.txt.gz --against-words 1,6,8", [1, 2, 5]),
+        ("--against @/near.en --against-match near --overlap 0.5 --ngram 4", [1, 2, 3]),
     ],
 )
 def test_which_rows_are_kept(tmp_path: Path, words: str, lines: list[int]) -> None:
@@ -67,7 +76,7 @@ def test_which_rows_are_kept(tmp_path: Path, words: str, lines: list[int]) -> No
 
 
 def test_the_rejects_name_file_and_line(tmp_path: Path) -> None:
-    words = "--against @/test.tsv --by source --match normalised --overlap 0.8 --ngram 4"
+    words = "--against @/test.tsv --against @/near.en --against-words 1,6,8"
     wanted = [
         (1, b"occurs in test.tsv:2"),
         (2, b"occurs in test.tsv:2"),
@@ -75,7 +84,7 @@ def test_the_rejects_name_file_and_line(tmp_path: Path) -> None:
         (4, b"occurs in test.tsv:4"),
         (5, b"shares n-grams with test.tsv:3"),
     ]
-    for more in ("", "--memory 1", "--only-against", "--groups @/groups"):
+    for more in ("", "--memory 1", "--only-against", "--groups @/groups", "--match near"):
         result = call(tmp_path, *words.split(), "--rejects", "@/gone", *more.split())
         assert "0 kept, 5 dropped, 5 in other files, " in result.stderr
         gone = (tmp_path / "gone").read_bytes().replace(os.fsencode(tmp_path) + b"/", b"")
@@ -86,29 +95,50 @@ def test_the_rejects_name_file_and_line(tmp_path: Path) -> None:
 
 def test_columns_of_a_header_are_found_in_each_file(tmp_path: Path) -> None:
     words = "--header --scol en --tcol de --against @/named.tsv --rejects @/gone --manifest @/run"
-    result = call(tmp_path, *words.split(), data=HEADER + PAIRS)
-    assert result.stdout_bytes == HEADER + b"".join(ROWS[1:3] + ROWS[4:])
-    assert (
-        b"2\toccurs in %s/named.tsv:2\t" % os.fsencode(tmp_path) in (tmp_path / "gone").read_bytes()
-    )
+    for more in ("", "--against-by pair --against-match exact"):
+        result = call(tmp_path, *words.split(), *more.split(), data=HEADER + PAIRS)
+        assert result.stdout_bytes == HEADER + b"".join(ROWS[1:3] + ROWS[4:])
+        gone = b"2\toccurs in %s/named.tsv:2\t" % os.fsencode(tmp_path)
+        assert gone in (tmp_path / "gone").read_bytes()
     facts = json.loads((tmp_path / "run").read_bytes())["facts"]
     assert facts["against"] == [f"{tmp_path}/named.tsv"]
+    assert (facts["against_match"], facts["against_by"]) == ("exact", "pair")
+
+
+def test_what_is_found_depends_on_the_languages(tmp_path: Path) -> None:
+    (tmp_path / "tr").write_text("IŞIK IŞIK IŞIK\n")
+    data = "light light light\tışık ışık ışık\n".encode()
+    for more, lines in (("", 1), ("--languages en-US,tr_TR", 0)):
+        result = call(tmp_path, "--against", "@/tr", *more.split(), data=data)
+        assert len(result.stdout_bytes.splitlines()) == lines
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ("--against @/bad.tsv", 65, "bad.tsv:2: 1 column, expected at least 2 (--tcol 2); mend"),
+        (
+            "--against @/bad.tsv --against-by pair",
+            65,
+            "bad.tsv:2: 1 column, expected at least 2 (--tcol 2); mend",
+        ),
         ("--by source --against-source @/bytes.txt", 65, "bytes.txt:2: the line is not UTF-8"),
         ("--against @/nothing", 66, "nothing: cannot be opened"),
-        ("--header --against @/test.tsv --scol en", 65, "test.tsv:1: column 'en' (--scol) is not"),
+        (
+            "--header --against @/test.tsv --scol en --against-by either",
+            65,
+            "test.tsv:1: column 'en' (--scol) is not",
+        ),
         ("--only-against", 2, "--only-against needs --against FILE"),
         ("--overlap 0.5", 2, "--overlap needs --against FILE"),
-        ("--against @/test.tsv --ngram 3", 2, "--ngram is for --overlap"),
+        ("--against-words 3,6,8", 2, "--against-words needs --against FILE"),
+        ("--against @/test.tsv --against-words 3", 2, "'3' is not three numbers that ascend"),
+        ("--against @/test.tsv --against-words 6,3,8", 2, "'6,3,8' is not three numbers"),
+        ("--against @/test.tsv --against-match exact --ngram 3", 2, "--ngram is for --against-mat"),
         ("--against @/test.tsv --overlap 0", 2, "0"),
         ("--against -", 2, "--against needs a file, not stdin"),
-        ("--against @/test.tsv --match near", 2, "--against is for --match exact or normalised"),
-        ("--against-source @/test.tsv", 2, "--against-source is for --by source or either"),
+        ("--against-source @/near.en --by target", 2, "--against-source is not for --by target"),
+        ("--against-source @/near.en --against-by pair", 2, "-source is not for --against-by pair"),
+        ("--against @/near.en --by source --against-by pair", 2, "--against-by pair does not go"),
         ("--against @/test.tsv --only-against --keep best", 2, "--only-against keeps duplicates"),
         ("--against @/test.tsv --groups @/test.tsv", 2, "--groups needs a file of its own"),
         ("--against @/test.tsv --rejects @/test.tsv", 2, "--rejects needs a file of its own"),

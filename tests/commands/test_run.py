@@ -508,7 +508,7 @@ def test_the_example_is_the_pipe_of_the_shell(
     line = (
         "bitext-fix < examples/pairs.en-de.tsv"
         " | bitext-filter --languages en,de --rule default --rule numbers | bitext-dedup --match"
-        " normalised | bitext-score | bitext-rank --min-score recommended"
+        " normalised | bitext-score | bitext-rank --min-score 0.9"
     )
     shell = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line],

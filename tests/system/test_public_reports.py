@@ -133,7 +133,7 @@ CHINESE = tmx(
     [
         (REGIONS, "en,nl", "Grijs Grijs Huis Boom"),
         (REGIONS, "eng,nld", "Grijs Grijs Huis Boom"),
-        (REGIONS, "en_GB,nl", "Grijs"),
+        (REGIONS, "en_GB,nl", "Grijs Huis Boom"),
         (CHINESE, "en,zh", "打开 关闭 储存 列印 複製"),
         (CHINESE, "en,cmn", "打开 关闭 储存 列印 複製"),
         (CHINESE, "en,zh-Hant", "列印 複製"),
@@ -182,7 +182,8 @@ def test_catalogues_with_contexts_plurals_and_fuzzy_entries(desk: Desk) -> None:
         'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
         'msgctxt "menu"\nmsgid "Open"\nmsgstr "Openen"\n\n'
         '#, fuzzy\nmsgid "Shut"\nmsgstr "Open"\n\n'
-        'msgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] "%d bestand"\nmsgstr[1] "%d bestanden"\n'
+        'msgid "%d file"\nmsgid_plural "%d files"\n'
+        'msgstr[0] "%d bestand"\nmsgstr[1] "%d bestanden"\n'
     )
     desk.write({"nl.po": "\ufeff" + po.replace("\n", "\r\n")})
     found = desk("bitext-convert nl.po")
@@ -190,15 +191,17 @@ def test_catalogues_with_contexts_plurals_and_fuzzy_entries(desk: Desk) -> None:
     assert "1 skipped" in found.err
 
 
-XLIFF = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file source-language="en"
- target-language="nl" original="a" datatype="plaintext"><body>
+XLIFF = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file source-language="en" target-language="nl" original="a" datatype="plaintext"><body>
 <trans-unit id="1"><source>Open</source><target state="translated">Openen</target></trans-unit>
-<trans-unit id="2"><source>Close</source><target state="needs-translation">Close</target></trans-unit>
+<trans-unit id="2"><source>Close</source>
+<target state="needs-translation">Close</target></trans-unit>
 <trans-unit id="3"><source>Print</source><target state="new">Print</target></trans-unit>
 <trans-unit id="4" translate="no"><source>ACME</source><target>ACME</target></trans-unit>
 <trans-unit id="5"><source>One. Two.</source>
 <seg-source><mrk mtype="seg" mid="0">One.</mrk> <mrk mtype="seg" mid="1">Two.</mrk></seg-source>
-<target><mrk mtype="seg" mid="0">Een.</mrk> <mrk mtype="seg" mid="1">Twee.</mrk></target></trans-unit>
+<target><mrk mtype="seg" mid="0">Een.</mrk> <mrk mtype="seg" mid="1">Twee.</mrk></target>
+</trans-unit>
 <trans-unit id="6"><source>Save <x id="1"/> all</source><target>Alles <x id="1"/> bewaren</target>
 <alt-trans><target>Niet dit</target></alt-trans></trans-unit>
 </body></file></xliff>
@@ -211,8 +214,10 @@ def test_units_of_xliff_that_nobody_has_translated_are_left_out(desk: Desk) -> N
     assert found.rows == ["Open\tOpenen", "One.\tEen.", "Two.\tTwee.", "Save all\tAlles bewaren"]
     assert "3 skipped" in found.err
     second = (
-        '<xliff version="2.0" srcLang="en" trgLang="nl" xmlns="urn:oasis:names:tc:xliff:document:2.0">'
-        '<file id="f"><unit id="1"><segment state="initial"><source>Cut</source><target>Cut</target>'
+        '<xliff version="2.0" srcLang="en" trgLang="nl"'
+        ' xmlns="urn:oasis:names:tc:xliff:document:2.0">'
+        '<file id="f"><unit id="1"><segment state="initial"><source>Cut</source>'
+        "<target>Cut</target>"
         '</segment></unit><unit id="2"><segment state="final"><source>Copy</source>'
         "<target>Kopie</target></segment></unit></file></xliff>"
     )
@@ -309,8 +314,10 @@ GOOD = {
         "Are you one of those we could not make like us? / Bizleştiremediklerimizden misin?",
         "You should have told me. / Söylemeliydin.",
     ),
-    "en,fi": lines("I wonder if I should also dance a little. / Tanssahtelisinkohan?", "Would you not sit down, too? / Istahtaisitko?"),
-    "en,hu": lines("I can hardly hear you at all. / Alighallak.", "May I help you with it? / Segíthetek?"),
+    "en,fi": lines("I wonder if I should also dance a little. / Tanssahtelisinkohan?",
+        "Would you not sit down, too? / Istahtaisitko?"),
+    "en,hu": lines("I can hardly hear you at all. / Alighallak.",
+        "May I help you with it? / Segíthetek?"),
     "en,de": lines(
         "Bye bye bye! / Tschüss, tschüss, tschüss!", "No, no, no, no! / Nein, nein, nein, nein!",
         "Visit www.example.org today. / Besuchen Sie heute www.example.org!",
@@ -330,8 +337,10 @@ def test_short_right_rows_pass_the_default_rules(desk: Desk, languages: str) -> 
 
 def test_numbers_in_other_scripts(desk: Desk) -> None:
     rows = lines(
-        "In 1945 / 一九四五年", "In 2001 / 二〇〇一年", "About ½ of it / Etwa 1/2 davon", "Drink H₂O / Trinkt H2O",
-        "Drink H₂O / Trinkt Wasser", "1½ hours / 1,5 Stunden", "30 m² / 30 Quadratmeter", "On 11 September 2001 / 2001年9月11日",
+        "In 1945 / 一九四五年", "In 2001 / 二〇〇一年",
+        "About ½ of it / Etwa 1/2 davon", "Drink H₂O / Trinkt H2O",
+        "Drink H₂O / Trinkt Wasser", "1½ hours / 1,5 Stunden", "30 m² / 30 Quadratmeter",
+        "On 11 September 2001 / 2001年9月11日",
         "250 / २५०",
     )  # fmt: skip
     found = desk("bitext-filter -q --rule numbers --explain", rows)
@@ -402,8 +411,10 @@ def test_damage_is_repaired_wholly_or_left_for_the_filter(
 
 
 DIFFERENT = lines(
-    "Born in 1990. / Geboren 1990.", "Born in 2005. / Geboren 2005.", "I write C. / Ich schreibe C.",
-    "I write C++. / Ich schreibe C++.", "I write C#. / Ich schreibe C#.", "It is 5 %. / Es sind 5 %.", "It is 5. / Es sind 5.",
+    "Born in 1990. / Geboren 1990.", "Born in 2005. / Geboren 2005.",
+    "I write C. / Ich schreibe C.",
+    "I write C++. / Ich schreibe C++.", "I write C#. / Ich schreibe C#.",
+    "It is 5 %. / Es sind 5 %.", "It is 5. / Es sind 5.",
     "-5 / minus 5", "+5 / plus 5", "ข้าว / Reis", "ข่าว / Nachricht", "😀 / 😀", "😡 / 😡",
 )  # fmt: skip
 

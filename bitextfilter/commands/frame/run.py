@@ -21,6 +21,7 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin, tell
+from bitextfilter.commands.frame.first_rows import RowChecks
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
 from bitextfilter.commands.frame.other_formats import refuse_table, remedy_of
 from bitextfilter.errors import InputError, OutputError
@@ -181,6 +182,7 @@ class Run:
     rejects: BinaryIO | None = None
     """The file of rejected rows (``reject_line``), if there is one, once ``rows()`` was called."""
     first_bad: BadRow | None = None
+    row_checks: RowChecks = field(default_factory=RowChecks)
 
     def __post_init__(self) -> None:
         """Start the clock."""
@@ -307,8 +309,8 @@ class Run:
             reader = RowReader(lines, source.name, columns, settings.header)
         if self.shard is not None and self.shard.index > 0:
             reader.start_at(self.shard.number)
-        elif reader.doubt:
-            self.warn(reader.doubt)
+        else:
+            self.row_checks.begin(self, reader)
         return reader
 
     def windows(
@@ -408,9 +410,13 @@ class Run:
         if last and self.first_bad and bad == rows:
             self.warn(f"every row is bad: {self.error(self.first_bad)}")
 
+    def place_of(self, number: int, file: str) -> tuple[str, int]:
+        """Return the file of a row by its number, and its line there; *file* is the only one."""
+        return self._place(number) if self._place else (file, number)
+
     def error(self, row: BadRow) -> InputError:
         """Return the error of a bad row, with the number of its line in its own file."""
-        file, line = self._place(row.number) if self._place else (row.file, row.number)
+        file, line = self.place_of(row.number, row.file)
         instead = remedy_of(row, self.row_settings.inputs, self.name)
         return InputError(row.reason, file=file, line=line, remedy=instead)
 
@@ -453,8 +459,7 @@ class Run:
             measure: measure of the scores, such as ``mlp``.
             use: ``filtering`` or ``mining``; None for mining with ``joint``, else filtering.
 
-        Raises:
-            SettingsError: the model recommends none.
+        Raises SettingsError if the model recommends none.
         """
         from bitextfilter.models.folders import find_model, pair_of_more
         from bitextfilter.scoring.thresholds import recommended_threshold

@@ -18,6 +18,7 @@ from click.core import ParameterSource
 
 from bitextfilter import __version__
 from bitextfilter.commands.frame.command import steady_speed_and_memory
+from bitextfilter.commands.frame.first_rows import RowChecks
 from bitextfilter.commands.frame.options import Common, RowSettings
 from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
@@ -75,7 +76,9 @@ def _merged(
     common, engine = engine_of(run, processes)
     settings_there = replace(settings, input="-", row_files=(), max_bad=None)
     setup = WorkerSetup.of_this_process()
-    job = _Job(work, run.name, common, settings_there, run.model_name, folder, setup)
+    job = _Job(
+        work, run.name, common, settings_there, run.model_name, folder, setup, run.row_checks
+    )
     stdin = run.stdin if "-" in settings.inputs else None
     shards = cut(
         settings.inputs,
@@ -166,6 +169,7 @@ class _Job:
     model_name: str | None
     folder: WorkFolder
     setup: WorkerSetup
+    row_checks: RowChecks
 
     def __call__(self) -> Callable[[Shard], _Done]:
         """Prepare this process, and return the function that does a shard."""
@@ -200,6 +204,7 @@ class _Job:
             model_name=self.model_name,
             shard=shard,
             load=load_model_once,
+            row_checks=self.row_checks,
         )
 
 

@@ -102,10 +102,10 @@ class _Generator:
         self, run: Run, translator: AnyTranslator, settings: SearchSettings, templates: _Templates
     ) -> None:
         """Raise UsageError if --template is no parse."""
-        from bitextfilter.corpus.duplicate_keys import normaliser
+        from bitextfilter.text.wording import normaliser
 
         self._run, self._translator, self._settings = run, translator, settings
-        self._wording = normaliser(("case", "space", "punctuation"))
+        self._wording = normaliser(("case", "punctuation", "symbols", "space"))
         self._reported: set[str] = set()
         self._of_rows, one = templates.template_column is not None, templates.template
         try:

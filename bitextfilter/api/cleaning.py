@@ -1,0 +1,303 @@
+"""Filters, duplicates, repairs and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from bitextfilter.api.pairs import (
+    Languages,
+    Pair,
+    language_codes,
+    language_tags,
+    member_number,
+    member_place,
+    windows_of,
+)
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.files import SPACES
+from bitextfilter.io.rows import Columns, RowReader, TextColumn
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bitextfilter.corpus.duplicate_keys import DedupSettings
+    from bitextfilter.corpus.other_texts import AgainstSettings, OtherTexts
+    from bitextfilter.scoring.model import Model
+
+
+class Filter:
+    """The rules of ``bitext-filter``; one Filter takes any number of collections of pairs.
+
+    ``passed_over``: the default rules that cannot run here, by name, each with the reason.
+    """
+
+    def __init__(
+        self,
+        rules: str | Iterable[str] = "default",
+        languages: Languages | None = None,
+        without: Collection[str] = (),
+        *,
+        model: Model | str | None = None,
+    ) -> None:
+        """Make the rules.
+
+        Args:
+            rules: one or several, in the form of ``--rule``: ``default``, ``numbers``,
+                ``length:maximum=80``, ``score>=0.5``, ``score>=recommended``. ``score`` is a
+                pair's last member; other columns are numbers from 1, or from -1 for the last.
+            languages: of both sides, in any usual spelling, for the rules that need them.
+            without: names of rules to leave out.
+            model: of the scores, for a recommended cut, by its default measure; None for en-de.
+
+        Raises:
+            SettingsError: a rule or a parameter is unknown, or a rule cannot run.
+            DeviceError: a rule needs a package that is not installed.
+        """
+        from bitextfilter.filters.custom import columns_of
+        from bitextfilter.filters.pipeline import Pipeline
+        from bitextfilter.filters.registry import parse_rules, usable
+
+        self._languages, self._model = language_tags(languages), model
+        self._cut: list[int] = []
+        choices = parse_rules([rules] if isinstance(rules, str) else rules, self._recommended)
+        if unknown := sorted(set(without) - {choice.rule.name for choice in choices}):
+            raise SettingsError(f"without {unknown[0]!r}: not one of the rules")
+        wanted = [choice for choice in choices if choice.rule.name not in without]
+        able, self.passed_over = usable(wanted, self._languages)
+        self._places = {name: member_place(name) for name in columns_of(able)}
+        self._pipeline = Pipeline(able)
+
+    def _recommended(self, column: str) -> float:
+        """Return the recommended cut of a column, whose scores will be checked."""
+        from bitextfilter.api.scoring import DEFAULT_MODEL, recommended
+
+        self._cut.append(member_place(column))
+        return recommended(self._model or DEFAULT_MODEL).threshold
+
+    def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """Yield the pairs that pass every rule, in order."""
+        return (pair for pair, verdict in self.explain(pairs) if verdict == "keep")
+
+    def explain(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, str]]:
+        """Yield each pair with its verdict: ``keep``, or every rule that it fails, and why.
+
+        Raises InputError before the first if a cut is recommended, and the scores are of another
+        model.
+        """
+        from bitextfilter.api.scoring import cut_of
+        from bitextfilter.filters.pairs import Pairs
+
+        for number, window in enumerate(windows_of(pairs)):
+            for place in self._cut if number == 0 else ():
+                cut_of(window, place, None, self._model)
+            sides = [pair[0] for pair in window], [pair[1] for pair in window]
+            column = partial(_column, window, self._places)
+            checked = self._pipeline.check(Pairs(*sides, self._languages, column))
+            yield from ((pair, checked.verdict(index)) for index, pair in enumerate(window))
+
+
+def _column(window: Sequence[Pair], places: Mapping[str, int], name: str) -> NDArray[np.float64]:
+    import numpy as np
+
+    return np.array([member_number(pair, places[name]) for pair in window])
+
+
+def filter_pairs(
+    pairs: Iterable[Pair],
+    rules: str | Iterable[str] = "default",
+    languages: Languages | None = None,
+    without: Collection[str] = (),
+    *,
+    model: Model | str | None = None,
+) -> Iterator[Pair]:
+    """Yield the pairs that pass every rule; the arguments are those of :class:`Filter`."""
+    return Filter(rules, languages, without, model=model)(pairs)
+
+
+def deduplicate(
+    pairs: Iterable[Pair],
+    *,
+    match: str = "exact",
+    by: str = "pair",
+    keep: str = "first",
+    ignore: Iterable[str] = ("case", "punctuation", "space"),
+    languages: Languages | None = None,
+    similarity: float = 0.8,
+    shingle: int = 4,
+    against: Iterable[Sequence[str]] = (),
+    against_source: Iterable[str] = (),
+    against_target: Iterable[str] = (),
+    against_match: str = "near",
+    against_by: str = "any",
+    against_words: tuple[int, int, int] = (3, 6, 8),
+    overlap: float = 0.7,
+    ngram: int = 2,
+    only_against: bool = False,
+) -> Iterator[Pair]:
+    """Yield one pair of each group of duplicates, in order, as ``bitext-dedup`` does.
+
+    Pairs are yielded as they are read. Those after some 9 million others, and all with ``near``
+    and ``best``, wait in memory. For ``best``, a pair's last member is its score. ``against`` are
+    pairs, and ``against_source`` and ``against_target`` texts, that the result must not have.
+
+    Raises SettingsError for a bad value, and DeviceError if ``near`` is not installed.
+    """
+    from bitextfilter.corpus.duplicate_keys import DedupSettings
+
+    names, codes = (
+        (ignore,) if isinstance(ignore, str) else tuple(ignore),
+        language_codes(languages),
+    )
+    settings = DedupSettings(match, by, keep, names, similarity, shingle, languages=codes)
+    alike = _Alike(against_match, against_by, against_words, overlap, ngram)
+    known = _known_texts(settings, alike, (against, against_source, against_target))
+    return (_unknown if only_against else _unique)(pairs, settings, known)
+
+
+class _Alike(NamedTuple):
+    """How texts of other files are found, as the options of ``bitext-dedup`` say."""
+
+    match: str
+    by: str
+    words: tuple[int, int, int]
+    overlap: float
+    ngram: int
+
+    def settings(self, duplicates: DedupSettings) -> AgainstSettings:
+        """Return the definition; parts to ignore, and languages, are those of duplicates."""
+        from bitextfilter.corpus.other_texts import AgainstSettings
+        from bitextfilter.corpus.shared_ngrams import Likeness
+
+        equal, near, within = self.words
+        likeness = Likeness(self.ngram, self.overlap, near, within)
+        codes = duplicates.languages
+        return AgainstSettings(self.match, self.by, equal, likeness, duplicates.ignore, codes)
+
+
+def _known_texts(
+    settings: DedupSettings,
+    alike: _Alike,
+    others: tuple[Iterable[Sequence[str]], Iterable[str], Iterable[str]],
+) -> OtherTexts | None:
+    """Return the texts whose pairs are left out; None for none."""
+    from bitextfilter.corpus.other_texts import SIDES, OtherTexts
+    from bitextfilter.text.words import sentence_list
+
+    pairs = [pair[:2] for window in windows_of(others[0]) for pair in window]
+    sides = {"source": sentence_list(others[1], "against_source")}
+    sides["target"] = sentence_list(others[2], "against_target")
+    if not any((pairs, *sides.values())):
+        return None
+    known = OtherTexts(alike.settings(settings), (settings.by,) if settings.by in SIDES else SIDES)
+    places = [SIDES.index(name) for name in known.columns or SIDES]
+    rows = [[pair[place] for place in places] for pair in pairs]
+    known.read(_reader(rows, Columns(blank=True) if len(known.columns) > 1 else _WHOLE))
+    for side, texts in sides.items():
+        if texts and (alike.by not in (side, "any", "either") or settings.by == _OTHER[side]):
+            raise SettingsError(f"against_{side} is not for by={settings.by!r}, {alike.by!r}")
+        known.read(_reader([[text] for text in texts], _WHOLE), side)
+    return known
+
+
+_WHOLE = TextColumn(blank=True)
+_OTHER = {"source": "target", "target": "source"}
+
+
+def _reader(rows: Iterable[Sequence[str]], columns: Columns | TextColumn) -> RowReader:
+    """Return a reader of rows of texts; tabs and line ends within them are spaces."""
+    fields = ([text.encode("utf-8", "replace").translate(SPACES) for text in row] for row in rows)
+    return RowReader((b"\t".join(row) + b"\n" for row in fields), "against", columns)
+
+
+def _places(settings: DedupSettings) -> tuple[int, ...]:
+    """Return the members of a pair that are compared."""
+    return {"source": (0,), "target": (1,)}.get(settings.by, (0, 1))
+
+
+def _unknown(
+    pairs: Iterable[Pair], settings: DedupSettings, known: OtherTexts | None
+) -> Iterator[Pair]:
+    """Return the pairs that are not among known texts."""
+    if known is None or settings.keep == "best":
+        raise SettingsError("only_against needs texts of against, and keeps all duplicates")
+
+    def left(window: Sequence[Pair]) -> Iterator[Pair]:
+        found = known.find([[pair[place] for place in _places(settings)] for pair in window])
+        return (pair for pair, match in zip(window, found.tolist(), strict=True) if not match)
+
+    return chain.from_iterable(map(left, windows_of(pairs)))
+
+
+def _unique(
+    pairs: Iterable[Pair], settings: DedupSettings, known: OtherTexts | None
+) -> Iterator[Pair]:
+    from bitextfilter.corpus.dedup import Deduplicator, DedupWindow, decided_windows
+
+    places = _places(settings)
+    best = settings.keep == "best"
+    waiting: list[DedupWindow[Pair]] = []
+
+    def read() -> Iterator[DedupWindow[Pair]]:
+        first = 1
+        for window in windows_of(pairs, 3 if best else 2):
+            texts = [[pair[place] for place in places] for pair in window]
+            scores = [member_number(pair, -1) for pair in window] if best else None
+            yield DedupWindow(window, range(first, first + len(window)), texts, scores)
+            first += len(window)
+
+    with Deduplicator(settings, others=known) as deduplicator:
+        decided = decided_windows(deduplicator, read(), waiting.append, lambda: waiting)
+        for window, keepers in decided:
+            numbered = zip(window.lines, window.items, strict=True)
+            yield from (pair for line, pair in numbered if not keepers.get(line))
+
+
+def fix(text: str, repairs: Collection[str] | None = None) -> str:
+    """Return a text repaired as ``bitext-fix`` does: mojibake, entities, stray characters, spaces.
+
+    ``repairs``: names of repairs, in any order; None for the default ones. Raises SettingsError
+    for an unknown name.
+    """
+    from bitextfilter.corpus.repair import DEFAULTS, Repairer
+
+    if not isinstance(text, str):
+        raise TypeError(f"text is {text!r:.40}, not a str")
+    names = (repairs,) if isinstance(repairs, str) else DEFAULTS if repairs is None else repairs
+    return Repairer(names)(text)[0]
+
+
+def noise(
+    pairs: Iterable[tuple[str, str]],
+    rates: float | Mapping[str, float],
+    *,
+    seed: int = 1,
+    languages: Languages | None = None,
+    foreign: Iterable[str] = (),
+    words: tuple[int, int] = (6, 60),
+    window: int = 10_000,
+) -> Iterator[tuple[str, str, str]]:
+    """Yield source, target and label of each pair, some damaged as pairs from crawls are.
+
+    The label is ``clean`` or a kind of damage of ``bitext-noise``.
+
+    Args:
+        pairs: translations, in the order of their documents.
+        rates: the share of each kind, 0 to 1; or one share, divided evenly among all kinds.
+        seed: the same arguments and seed give the same noise.
+        languages: of both sides, in any usual spelling, for ``negation`` and ``boilerplate``.
+        foreign: sentences in neither language, for ``wrong-language``.
+        words: fewest and most words a side of a damaged pair may have.
+        window: pairs before and after from which other sentences are drawn.
+
+    Raises SettingsError for an unknown kind, a rate out of range, or a kind without its material.
+    """
+    from bitextfilter.corpus.noise import even_rates, noise_settings, noisy_pairs
+
+    settings = noise_settings(language_codes(languages), foreign, words, window, seed)
+    chosen = rates if isinstance(rates, Mapping) else even_rates(rates, settings)
+    checked = ((pair[0], pair[1]) for some in windows_of(pairs, 2, 2) for pair in some)
+    return noisy_pairs(checked, chosen, seed, settings)

@@ -1,0 +1,266 @@
+"""The best pairs, a diverse sample of them, and parts for training and tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from bitextfilter.api.pairs import Pair, member_number, member_place, windows_of
+from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, load
+from bitextfilter.errors import SettingsError
+
+if TYPE_CHECKING:
+    from bitextfilter.corpus.diverse_sample import SampleSettings
+    from bitextfilter.corpus.split import SplitSettings
+    from bitextfilter.io.ranking import SelectionSettings
+    from bitextfilter.scoring.model import Model
+
+_UNITS = ("words", "characters", "subwords")
+_SIDES: dict[str, tuple[int, ...]] = {"source": (0,), "target": (1,), "both": (0, 1)}
+
+
+def rank(
+    pairs: Iterable[Pair],
+    *,
+    top_lines: int | None = None,
+    top_words: int | None = None,
+    top_fraction: float | None = None,
+    min_score: float | Literal["recommended"] | None = None,
+    count_side: str = "target",
+    count: str = "words",
+    order: str = "ranked",
+    fold: tuple[int, int] | None = None,
+    sample: int | None = None,
+    seed: int = 1,
+    similarity: str | None = None,
+    model: Model | str | Path | None = None,
+) -> list[Pair]:
+    """Return pairs ordered by score, their last member, best first, as ``bitext-rank`` does.
+
+    Equal scores stay in order; pairs without a score (None, NaN) come last. All bounds hold.
+
+    Args:
+        pairs: source, target, perhaps more, score.
+        top_lines, top_words, top_fraction: most pairs, most words in total, largest share, 0 to 1.
+        min_score: lowest score, or ``recommended``: the cut of ``model`` for ``similarity``.
+        count_side, count: words are those of ``source``, ``target`` or ``both``; ``characters``
+            (without white space) or ``subwords`` of ``model`` may take their place.
+        order: ``ranked``, or ``input`` for the order of the pairs.
+        fold: ``(i, k)`` first takes the i-th of k equal parts; 1 is the worst.
+        sample, seed: then so many are drawn of those that pass ``min_score``.
+        similarity, model: of the scores; None for the default measure of the model, and en-de.
+
+    Raises SettingsError for a bad value, or no known cut; InputError for scores of other models.
+    """
+    rows = [pair for window in windows_of(pairs, 3) for pair in window]
+    least = cut_of(rows, -1, similarity, model) if min_score == "recommended" else min_score
+    choice = _selection((top_lines, top_words, top_fraction), least, fold, (sample, seed))
+    keys = [-member_number(row, -1) for row in rows]
+    return _kept(rows, keys, choice, _Unit(count_side, count, model), order)
+
+
+def sample(
+    pairs: Iterable[Pair],
+    model: Model | str | Path = DEFAULT_MODEL,
+    *,
+    top_lines: int | None = None,
+    top_words: int | None = None,
+    top_fraction: float | None = None,
+    count_side: str = "target",
+    count: str = "words",
+    clusters: int | None = None,
+    drop_similar: float | None = None,
+    seed: int = 1,
+) -> list[Pair]:
+    """Return a sample of pairs that is good and diverse, in their order, as ``bitext-sample`` does.
+
+    Pairs of similar meaning form clusters; the sample takes the best of each by the score, their
+    last member, then the second best of each, and so on. All bounds hold.
+
+    Args:
+        pairs: source, target, perhaps more, score.
+        model: a model or its name, for the vectors.
+        top_lines, top_words, top_fraction, count_side, count: as for :func:`rank`.
+        clusters: how many; None for three times the square root of the pairs, at most 4096.
+        drop_similar: leave out a pair with this cosine or more, -1 to 1, to a better one in its
+            cluster.
+        seed: of the clusters.
+
+    Raises SettingsError for a bad value, or if nothing is left out.
+    """
+    from bitextfilter.corpus.diverse_sample import SampleSettings
+
+    if {top_lines, top_words, top_fraction, drop_similar} == {None}:
+        raise SettingsError("nothing says how much to keep: top_lines, top_words, top_fraction")
+    choice = _selection((top_lines, top_words, top_fraction), -math.inf)
+    loaded = load(model) if isinstance(model, str | Path) else model
+    settings = SampleSettings(clusters, drop_similar, seed, loaded.threads)
+    rows, places = _diverse(pairs, loaded, settings)
+    return _kept(rows, places, choice, _Unit(count_side, count, loaded), "input")
+
+
+def _diverse(
+    pairs: Iterable[Pair], model: Model, settings: SampleSettings
+) -> tuple[list[Pair], Iterable[float]]:
+    """Return pairs, and the place of each in the diverse order."""
+    import numpy as np
+
+    from bitextfilter.corpus.diverse_sample import diverse_order
+    from bitextfilter.similarity.clusters import PairVectors
+
+    if (settings.clusters is not None and settings.clusters < 1) or not -1 <= (
+        settings.alike or 0
+    ) <= 1:
+        raise SettingsError("clusters are 1 or more, and drop_similar is -1 to 1")
+    rows: list[Pair] = []
+    with PairVectors(model.encoder.dim) as vectors:
+        for window in windows_of(pairs, 3):
+            sides = ([pair[side] for pair in window] for side in (0, 1))
+            vectors.add(*(model.encode_side(texts, side) for side, texts in enumerate(sides)))
+            rows += window
+        scores = np.array([member_number(row, -1) for row in rows], np.float64)
+        return rows, diverse_order(vectors, scores, settings).places
+
+
+def split(
+    pairs: Iterable[Pair],
+    parts: Mapping[str, int | float | Fraction],
+    *,
+    rest: str = "train",
+    by: str = "either",
+    match: str = "normalised",
+    group: int | None = None,
+    seed: int = 1,
+) -> dict[str, list[Pair]]:
+    """Divide pairs into parts with no text in two of them, as ``bitext-split`` does.
+
+    Returns the pairs of each part, in order, those of ``rest`` last.
+
+    Args:
+        pairs: source, target, perhaps more.
+        parts: names → the most pairs of the part, an int, or its share of all, a float or
+            Fraction: ``{"dev": 1000, "test": 0.01}``.
+        rest: the name of the part of all other pairs.
+        by: pairs with the same ``source``, ``target``, ``either`` of them, or both (``pair``) are
+            in one part; with ``none``, ``group`` alone counts.
+        match: ``exact`` or ``normalised``: texts that are the same.
+        group: member, from 1, or from -1 for the last, whose text keeps pairs together: a document.
+        seed: another seed, other parts.
+
+    Raises SettingsError for a bad value, or shares of more than all.
+    """
+    from bitextfilter.corpus.split import Part, SplitSettings
+    from bitextfilter.text.wording import IGNORABLE
+
+    if match not in ("exact", "normalised") or rest in parts:
+        raise SettingsError(f"match is exact or normalised, and the rest no part called {rest!r}")
+    made = tuple(Part(name, _part_size(size)) for name, size in parts.items())
+    ignore = None if match == "exact" else IGNORABLE
+    rows, numbers = _divided(pairs, SplitSettings(made, by, group is not None, ignore, seed), group)
+    found: dict[str, list[Pair]] = {name: [] for name in (*parts, rest)}
+    for row, number in zip(rows, numbers, strict=True):
+        found[[*found][number]].append(row)
+    return found
+
+
+def _divided(
+    pairs: Iterable[Pair], settings: SplitSettings, group: int | None
+) -> tuple[list[Pair], list[int]]:
+    """Return pairs, and the number of the part of each."""
+    import numpy as np
+
+    from bitextfilter.corpus.split import Splitter
+
+    splitter, rows, keys = Splitter(settings), list[Pair](), []
+    places = _SPLIT_SIDES[settings.by] + (() if group is None else (member_place(str(group)),))
+    for window in windows_of(pairs):
+        keys.append(splitter.keys([[str(pair[place]) for place in places] for pair in window]))
+        rows += window
+    every = np.concatenate(keys or [splitter.keys([])])
+    numbers = splitter.by_share(every) if settings.at_once else splitter.decide(every).parts
+    return rows, numbers.tolist()
+
+
+_SPLIT_SIDES: dict[str, tuple[int, ...]] = {
+    "either": (0, 1),
+    "pair": (0, 1),
+    "source": (0,),
+    "target": (1,),
+    "none": (),
+}
+
+
+def _part_size(size: float | Fraction) -> int | Fraction:
+    if isinstance(size, int):
+        return size
+    if not 0 <= (share := Fraction(str(size))) <= 1:
+        raise SettingsError(f"a part is a number of pairs, or a share of 0 to 1, not {size}")
+    return share
+
+
+def _selection(
+    most: tuple[int | None, int | None, float | None],
+    least: float | None,
+    fold: tuple[int, int] | None = None,
+    drawn: tuple[int | None, int] = (None, 1),
+) -> SelectionSettings:
+    """Return the bounds of a selection: lines, words and share, and the lowest score."""
+    from bitextfilter.io.ranking import SelectionSettings
+
+    lines, words, fraction = most
+    if min(lines or 0, words or 0, fraction or 0, drawn[0] or 0) < 0 or (fraction or 0) > 1:
+        raise SettingsError("top_lines and top_words are 0 or more, top_fraction is 0 to 1")
+    if fold is not None and not 1 <= fold[0] <= fold[1]:
+        raise SettingsError(f"fold {fold} is not a part such as (3, 10)")
+    share = None if fraction is None else Fraction(str(fraction))
+    return SelectionSettings(lines, words, share, least, fold, *drawn)
+
+
+class _Unit(NamedTuple):
+    """The side and the unit that are counted; the model is for subwords."""
+
+    side: str
+    name: str
+    model: Model | str | Path | None
+
+    def sizes(self, rows: Sequence[Sequence[Any]]) -> list[int]:
+        """Return the sizes of pairs."""
+        from bitextfilter.text.words import count_characters, count_words
+
+        texts = [[row[side] for row in rows] for side in _SIDES[self.side]]
+        if self.name == "subwords":
+            model = self.model or DEFAULT_MODEL
+            loaded = load(model) if isinstance(model, str | Path) else model
+            named = zip(texts, _SIDES[self.side], strict=True)
+            counts = [loaded.processor.lengths(t, loaded.languages[at]) for t, at in named]
+        else:
+            counts = [*map(count_words if self.name == "words" else count_characters, texts)]
+        return [*map(sum, zip(*counts, strict=True))]
+
+
+def _kept(
+    rows: Sequence[Pair],
+    keys: Iterable[float],
+    choice: SelectionSettings,
+    unit: _Unit,
+    order: str,
+) -> list[Pair]:
+    """Return the selected rows, the lowest key first, NaN last; or in the order of the input."""
+    import numpy as np
+
+    from bitextfilter.io.ranking import select_rows
+
+    known = ("order", order, ("ranked", "input")), ("count_side", unit.side, _SIDES)
+    for name, value, values in (*known, ("count", unit.name, _UNITS)):
+        if value not in values:
+            raise SettingsError(f"{name} {value!r} is none of {', '.join(values)}")
+    sizes = np.zeros(len(rows), np.uint32)
+    if choice.size is not None:
+        sizes = np.array(unit.sizes(rows), np.uint32)
+    negated = np.fromiter(keys, np.float64, len(rows))
+    places = negated.argsort(kind="stable").astype(np.uint64)
+    chosen = places[select_rows(choice, negated, sizes, places).decisions == 0].tolist()
+    return [rows[place] for place in (chosen if order == "ranked" else sorted(chosen))]

@@ -1,0 +1,207 @@
+"""Models, their recommended cuts, explanations of scores, and recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bitextfilter.api.pairs import member_number, sentence_sides
+from bitextfilter.errors import InputError, SettingsError
+
+if TYPE_CHECKING:
+    from bitextfilter.arrays import Scores
+    from bitextfilter.evaluation.recovery import Recovery, RowScorer
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.scoring.thresholds import Threshold
+
+DEFAULT_MODEL = "en-de"
+_CHECKED = 1000
+"""First pairs among which some are scored again."""
+
+
+def load(
+    name_or_folder: str | Path,
+    device: str = "cpu",
+    threads: int = 1,
+    *,
+    languages: tuple[str, str] | None = None,
+) -> Model:
+    """Load a model by the name of a shipped one, or from its folder.
+
+    Args:
+        name_or_folder: such as ``en-de``, or a path. The languages of a model of more than two may
+            stand at its end, as ``multi:cs,pl``. ``en-de@128`` has vectors of 128 numbers, and no
+            classifier.
+        device: ``cpu`` or ``cuda[:n]``: where sentences are encoded.
+        threads: how many blocks are computed side by side.
+        languages: of source and target, in any usual spelling, as ``("cs-CZ", "pol")``.
+
+    Raises:
+        NotFoundError: no such model, or a file of it is missing; names the known models.
+        ModelError: the model is damaged, or of a newer version.
+        DeviceError: the device is not there.
+        SettingsError: the languages are not the model's; it has more than two, and none are given;
+            or vectors have fewer numbers than are asked for.
+    """
+    from bitextfilter.scoring.model import load as load_model
+
+    if isinstance(languages, str) or (languages is not None and len(languages) != 2):
+        raise TypeError(f'languages are two codes, as ("en", "de"), not {languages!r:.40}')
+    name = str(name_or_folder)
+    if languages is None:
+        _check_languages(name)
+    else:
+        name += f":{','.join(languages)}"
+    return load_model(name, device, threads)
+
+
+def _check_languages(name: str) -> None:
+    """Raise SettingsError for a model of more than two languages, or of none, in Python's words."""
+    from bitextfilter.models.folders import languages_of
+
+    known = None
+    with suppress(SettingsError):  # of another library, and without languages
+        known = languages_of(name)
+    if known is None:
+        example = f'load("{name}", languages=("cs", "pl"))'
+        raise SettingsError(f"{name} is not of two languages alone: name them, as {example}")
+
+
+def recommended(
+    model: Model | str | Path = DEFAULT_MODEL, measure: str | None = None, use: str | None = None
+) -> Threshold:
+    """Return the threshold that a model recommends, as ``--min-score recommended`` takes it.
+
+    Its ``threshold`` is the least score of a pair that is kept; ``precision``, ``recall`` and
+    ``noise_share``, 0 to 1, and ``rows`` tell how it was estimated.
+
+    Args:
+        model: a model, its name, with languages at its end if it has more than two, or its folder.
+        measure: a measure of :meth:`Model.score`, or ``joint``, that of ``mine``; None for the
+            default of the model.
+        use: ``filtering`` or ``mining``; None for mining with ``joint``, else filtering.
+
+    Raises SettingsError if there is none, NotFoundError for no such model.
+    """
+    from bitextfilter.scoring.thresholds import measure_of, recommended_threshold
+
+    name = str(model) if isinstance(model, str | Path) else model.name
+    return recommended_threshold(name, measure_of(name, measure, None), use)
+
+
+def cut_of(
+    pairs: Sequence[Sequence[Any]],
+    place: int,
+    similarity: str | None,
+    model: Model | str | Path | None,
+) -> float:
+    """Return the recommended cut of scores by a model, that of the default measure if not named.
+
+    Raises InputError if the scores of the pairs, their members at *place*, are of another model.
+    """
+    from bitextfilter.scoring.score_check import ScoredText, can_be_checked, other_scores
+
+    model = DEFAULT_MODEL if model is None else model
+    loaded = load(model) if isinstance(model, str | Path) else model
+    found = recommended(loaded, similarity)
+    rows = []
+    for index, pair in enumerate(pairs[:_CHECKED]):
+        if isfinite(score := member_number(pair, place)):
+            rows.append(ScoredText(index, pair[0], pair[1], repr(score)))
+    if can_be_checked(found.measure) and (others := other_scores(loaded, found.measure, rows)):
+        row, own = others[0]
+        place_of = f"pairs[{row.number}] has the score {float(row.score):.4f}"
+        message = f"{place_of}, but {own:.4f} by {found.measure} of {loaded.name}"
+        raise InputError(message, remedy="model= names the model of the scores")
+    return found.threshold
+
+
+def explain(
+    model: Model,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    similarity: str | None = None,
+) -> list[list[str]]:
+    """Return what weighs against each of ``n`` pairs, as ``bitext-score --explain`` does.
+
+    A reason is ``source-words=7 red(+1.2)``: without the seventh word, red, the score's logit is
+    higher by 1.2; a negation on one side alone, a fragment, another language, or a rule of
+    ``bitext-filter`` that the pair fails. A pair is scored once for each word.
+
+    Args:
+        model: a model of both languages.
+        sources, targets: sentences, as many.
+        similarity: a measure of :meth:`Model.score`; None for the default of the model.
+
+    Raises SettingsError if the model has no part for the measure, ValueError if the sides differ
+    in number.
+    """
+    from bitextfilter.scoring.model import check_measures
+    from bitextfilter.workflows.explanations import Explainer
+
+    measure = similarity or model.default_measure
+    check_measures(model, [measure], model.background)
+    sides = sentence_sides(sources, targets)
+    if len(sides[0]) != len(sides[1]):
+        raise ValueError(f"{len(sides[0])} source and {len(sides[1])} target sentences")
+
+    def score(some: Sequence[str], others: Sequence[str]) -> Scores:
+        return model.score(some, others, measure)[measure]
+
+    return Explainer(score, measure, model.languages)(*sides)
+
+
+def recovery(
+    model: Model,
+    sources: Iterable[str],
+    targets: Iterable[str],
+    measures: str | Sequence[str] = ("cosine", "csls"),
+    *,
+    neighbours: int = 10,
+) -> dict[str, Recovery]:
+    """Measure how well a model recovers ``n`` translations, as ``bitext-evaluate recovery`` does.
+
+    Returns for each measure the errors in percent, ``forward``, ``backward`` and ``mean``, the
+    number of ``pairs``, and the number ``set_aside`` because they repeat a text.
+
+    Args:
+        model: a model of both languages.
+        sources, targets: ``n`` sentences and their translations.
+        measures: ``cosine``, ``euclidean``, ``csls``, ``ratio``, ``distance``; ``mlp`` takes a
+            minute for 1,000 pairs.
+        neighbours: neighbours in a margin.
+
+    Raises:
+        InputError: there are no pairs.
+        SettingsError: a measure is unknown, or needs a classifier that the model lacks.
+        ValueError: the sides differ in number.
+    """
+    from bitextfilter.evaluation.recovery import distinct_pairs, recover
+
+    names = (measures,) if isinstance(measures, str) else tuple(measures)
+    sides = sentence_sides(sources, targets)
+    kept = distinct_pairs(*sides)
+    if not kept:
+        raise InputError("no pairs to find")
+    source, target = ([side[place] for place in kept] for side in sides)
+    scorers = _row_scorers(model, (source, target), names, neighbours)
+    aside = len(sides[0]) - len(kept)
+    return {n: replace(recover(source, target, by), set_aside=aside) for n, by in scorers}
+
+
+def _row_scorers(
+    model: Model, sides: tuple[list[str], list[str]], names: Sequence[str], neighbours: int
+) -> Iterator[tuple[str, RowScorer]]:
+    from bitextfilter.evaluation.recovery import MATRICES, vector_scorer
+
+    for name in names:
+        if name not in MATRICES or (name == "mlp" and model.classifier is None):
+            raise SettingsError(f"{name!r} is no measure of {model.name}: {', '.join(MATRICES)}")
+    source, target = map(model.encode, sides, model.languages)
+    classify = model.pair_scorer((source, sides[0]), (target, sides[1]))
+    for name in names:
+        yield name, vector_scorer(name, source, target, classify, neighbours)

@@ -1,0 +1,89 @@
+"""Recommended cuts: checked to be of the model that made the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from bitextfilter.errors import DeviceError, InputError
+from bitextfilter.io.rows import BadRow, Row, RowParser, RowReader, WantedColumn, number_of
+
+if TYPE_CHECKING:
+    from bitextfilter.commands.frame.run import Run
+
+_REMEDY = (
+    "--model names the model of the scores, --scol and --tcol the columns of their texts;"
+    " or give a number for the cut"
+)
+
+
+def rows_of(run: Run, reader: RowReader, lines: Sequence[bytes], *more: WantedColumn) -> list[Row]:
+    """Return the good rows among the first lines of a reader: source, target, and *more* columns.
+
+    Rows that lack one are left out.
+    """
+    wanted = (*run.row_settings.columns.wanted(), *more)
+    parser = RowParser(reader.name, wanted, [reader.place(column) for column in wanted])
+    first = 1 if reader.header is None else 2
+    parsed = (parser.row(number, line) for number, line in enumerate(lines, first))
+    return [row for row in parsed if isinstance(row, Row)]
+
+
+@dataclass(frozen=True)
+class CutCheck:
+    """A check of first rows: their scores must be those of the model whose cut is taken."""
+
+    model: str
+    measure: str
+    column: int | str
+    """Of the score."""
+
+    def __call__(self, run: Run, reader: RowReader, lines: list[bytes]) -> None:
+        """Score some of the rows again.
+
+        Raises InputError where the scores are others. Warns where rows have no texts; margins, and
+        the scores of mined pairs, depend on other sentences, and are not checked.
+        """
+        from bitextfilter.scoring.column_languages import column_doubt
+        from bitextfilter.scoring.score_check import ScoredText, can_be_checked, other_scores
+        from bitextfilter.scoring.scored_rows import sides
+
+        score = WantedColumn("score", "--column", self.column)
+        rows = [
+            ScoredText(row.number, *row.texts[:3])
+            for row in rows_of(run, reader, lines, score)
+            if isfinite(number_of(row.texts[2].encode()))
+        ]
+        if not lines or not can_be_checked(self.measure):
+            return
+        if not rows:
+            run.warn(f"no row has texts, so the scores may be of another model than {self.model}")
+            return
+        try:
+            model = run.load(self.model, run.common.device, 1)
+        except DeviceError as error:
+            run.warn(f"the scores may be of another model than {self.model}: {error}")
+            return
+        if others := other_scores(model, self.measure, rows):
+            row, own = others[0]
+            message = f"the score is {row.score}, but {own:.4f} by {self.measure} of {self.model}"
+            if doubt := column_doubt(*sides(rows), model.processor):
+                message += f" ({doubt})"
+            file, line = run.place_of(row.number, reader.name)
+            raise InputError(message, file=file, line=line, remedy=_REMEDY)
+
+
+def name_languages(run: Run, rows: Sequence[Row | BadRow]) -> None:
+    """Let first rows name the two languages of the model of a run, which has more.
+
+    Raises SettingsError where the text does not tell.
+    """
+    from bitextfilter.models.folders import naming_pair
+    from bitextfilter.scoring.column_languages import languages_of_rows
+
+    assert run.model_name is not None, "the command has ModelName"
+    told = languages_of_rows(run.model_name, rows)
+    run.note(f"the columns look like {told[0]} and {told[1]} (--languages chooses others)")
+    run.model_name = naming_pair(run.model_name, told)
