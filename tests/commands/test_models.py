@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -71,11 +72,11 @@ def test_the_shipped_models_are_listed_and_sound() -> None:
     for name in names:
         found = [key for key in facts_of(invoke("show", name)) if key.startswith("threshold.")]
         if name == "multi":
-            cuts = {"mlp", "csls"}
-            assert {tuple(key.split(".")[1:4]) for key in found} == {
-                ("filtering", measure, "f1") for measure in cuts
+            pairs = Counter(key.partition(".f1")[0] for key in found)
+            assert pairs == {  # any two languages, and English with some
+                **dict.fromkeys(["threshold.filtering.csls", "threshold.filtering.mlp"], 24),
+                **dict.fromkeys(["threshold.mining.csls", "threshold.mining.joint"], 21),
             }
-            assert len(found) == 23 * len(cuts)
             continue
         assert found == [
             *(f"threshold.filtering.{measure}.f1" for measure in MEASURES),
