@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bitextfilter.corpus.repair import DEFAULTS, Repairer
+from bitextfilter.filters.web import BadEncoding
 from bitextfilter.io.files import read_lines
 
 _CODE = re.compile("[a-z]{2,3}")
@@ -86,12 +87,13 @@ def main() -> None:
                 count["changed as is" if number == 0 else "changed in other forms"] += (
                     "mojibake" in names
                 )
+                count["taken for damage"] += BadEncoding().fault(form) is not None
                 count["unstable"] += every(fixed) != (fixed, ())
                 if "mojibake" in names and count["shown"] < options.show:
                     count["shown"] += 1
                     print(f"{path.name}\t{language}\t{form!r}\t{fixed!r}")
     total = sum(counts.values(), Counter())
-    columns = ("texts", "characters", "changed as is", "changed in other forms", "unstable")
+    columns = ("texts", "characters", "changed as is", "changed in other forms", "unstable", "taken for damage")
     print("language", *columns, sep="\t")
     for language, count in [*sorted(counts.items()), ("all", total)]:
         print(language, *(count[column] for column in columns), sep="\t")

@@ -82,10 +82,7 @@ def _mojibake(text: str, language: Language | None = None) -> str:
         return text
     if (right := undone(text, language)) is not None:
         return right
-    if not _C1.search(text) or damage(text):
-        return text
-    read = text.translate(_C1_READ)
-    return text if damage(read) else read
+    return text.translate(_C1_READ) if _C1.search(text) and not damage(text) else text
 
 
 def _control(text: str) -> str:

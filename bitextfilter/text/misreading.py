@@ -19,11 +19,13 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 
 import regex
 
 from bitextfilter.languages import Language
 from bitextfilter.text import characters
+from bitextfilter.text.composition import normal_form
 
 _LAYERS = 8
 """Most misreadings of misread text that are undone."""
@@ -48,31 +50,6 @@ _CAPITALS = "ÂÃÄÅÈ"
 _NEXT_1250, _NEXT_1251 = _CENTRAL[:0x40], _CYRILLIC[:0x40]
 _MARKS_1250 = "".join(sign for sign in _NEXT_1250 if not sign.isalpha() and sign != "\u00a0")
 _MORE, _TWO, _THREE = _any(_NEXT), _any(_LATIN_1[0x42:0x60]), _any(_LATIN_1[0x60:0x70])
-_DAMAGE = regex.compile(
-    "|".join(
-        (
-            # UTF-8 read as Windows-1252 or Latin-1
-            f"(?:{_TWO}{_MORE}|{_THREE}{_MORE}{{2}}|ð{_MORE}{{3}}){{2,}}",
-            rf"(?<=\p{{Ll}})[Â-ÖØ-Þ]{_any(_MARKS)}|(?<=\p{{Ll}})[{_CAPITALS}]{_MORE}",
-            rf"[{_CAPITALS}]{_any(_MARKS)}(?=\p{{L}})|[ÂÃ][\u00a0\u00ad](?=\p{{L}})",
-            rf"(?<!\p{{L}})[ÂÃ]{_MORE}",
-            r"(?<=\p{Ll})Ã|(?<!\p{L})Ã(?=\s)|Ã[\u0080-\u009f€ƒ†‡ˆ‰•˜ŠŒŽ¡-ª¬¯-º¼-¿]|[ÃÄÅ][šœžŸ]",
-            rf"â€|â{_any(_WESTERN[:0x20] + _LATIN_1[:0x20])}{_MORE}",
-            rf"ï»¿|ï¿½|ï[¼½]{_MORE}|ð[\u009fŸ]{_MORE}{{2}}",
-            rf"(?<=\p{{L}})[á-é]{_any(_MARKS + 'ºªµ')}{{2}}(?=\p{{L}})",
-            # UTF-8 read as Windows-1250, Windows-1251 or Mac Roman
-            rf"(?<=\p{{Ll}})[ĂĹÄ]{_any(_NEXT_1250)}|[ĂĹÄ]{_any(_MARKS_1250)}(?=\p{{L}})",
-            f"(?:[РС]{_any(_NEXT_1251)}){{3,}}|вЂ",
-            r"(?<=\p{Ll})√[©º∂§ü†®ß™≠°±≥•∏¥]|‚Ä[ôòúùìî¶]",
-            # what is left where bytes were lost
-            r"(?<=\p{Ll})[ÄÅ](?=\p{Ll})|[ÂÃÎÏÐÑØÙ](?=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])"
-            r"|(?<=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])[ÂÃÎÏÐÑØÙ]",
-            "\ufffd",
-        )
-    )
-)
-
-
 @dataclass(frozen=True)
 class _Encoding:
     """An encoding of single bytes in which UTF-8 may be misread."""
@@ -94,6 +71,11 @@ class _Encoding:
     def sequence(self) -> re.Pattern[str]:
         """One character above ASCII in UTF-8."""
         return re.compile(_sequence(*self.leads, self.characters[:0x40]))
+
+    @functools.cached_property
+    def long_run(self) -> re.Pattern[str]:
+        """Four characters above ASCII in UTF-8, side by side."""
+        return re.compile(f"(?:{self.sequence.pattern}){{4}}")
 
     def read(self, text: str) -> str | None:
         """Return the UTF-8 that *text* is in this encoding, or None."""
@@ -127,14 +109,49 @@ _ENCODINGS = [
 """In the order of trial."""
 _TWOS, _THREES, _FOURS = ("".join({*chain(*some)}) for some in zip(*(e.leads for e in _ENCODINGS)))
 _MORES = "".join({*chain(*(encoding.characters[:0x40] for encoding in _ENCODINGS))})
+_LEADS = _TWOS + _THREES + _FOURS
 _SEQUENCE = re.compile(_sequence(_TWOS, _THREES, _FOURS, _MORES))
 """A sequence in any encoding, or a mixture."""
 
-STARTS = (_TWOS + _THREES + _FOURS, _MORES)
+_DAMAGE = regex.compile(
+    "|".join(
+        (
+            # UTF-8 read as Windows-1252 or Latin-1
+            f"(?:{_TWO}{_MORE}|{_THREE}{_MORE}{{2}}|ð{_MORE}{{3}}){{2,}}",
+            rf"(?<=\p{{Ll}})[Â-ÖØ-Þ]{_any(_MARKS)}|(?<=\p{{Ll}})[{_CAPITALS}]{_MORE}",
+            rf"[{_CAPITALS}]{_any(_MARKS)}(?=\p{{L}})|[ÂÃ][\u00a0\u00ad](?=\p{{L}})",
+            rf"(?<!\p{{L}})[ÂÃ]{_MORE}",
+            r"(?<=\p{Ll})Ã|(?<!\p{L})Ã(?=\s)|Ã[\u0080-\u009f€ƒ†‡ˆ‰•˜ŠŒŽ¡-ª¬¯-º¼-¿]|[ÃÄÅ][šœžŸ]",
+            rf"â€|â{_any(_WESTERN[:0x20] + _LATIN_1[:0x20])}{_MORE}",
+            rf"ï»¿|ï¿½|ï[¼½]{_MORE}|ð[\u009fŸ]{_MORE}{{2}}",
+            rf"(?<=\p{{L}})[á-é]{_any(_MARKS + 'ºªµ')}{{2}}(?=\p{{L}})",
+            # UTF-8 read as Windows-1250, Windows-1251 or Mac Roman
+            rf"(?<=\p{{Ll}})[ĂĹÄ]{_any(_NEXT_1250)}|[ĂĹÄ]{_any(_MARKS_1250)}(?=\p{{L}})",
+            f"(?:[РС]{_any(_NEXT_1251)}){{3,}}|вЂ",
+            r"(?<=\p{Ll})√[©º∂§ü†®ß™≠°±≥•∏¥]|‚Ä[ôòúùìî¶]",
+            # what is left where bytes were lost
+            r"(?<=\p{Ll})[ÄÅÐÑ](?!\p{Lu})|[ÂÃÎÏÐÑØÙ](?=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])"
+            r"|(?<=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])[ÂÃÎÏÐÑØÙ]",
+            f"{_any(_LEADS)}[\u0080-\u009f]",
+            "\ufffd",
+        )
+    )
+)
+
+
+STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
 ALONE = "Ã\ufffdÂÎÏÐÑØÙÄÅ"
 """Characters that may be damage without the others."""
 _QUICK = re.compile(f"{_any(ALONE)}|{_SEQUENCE.pattern}")
+
+
+_USUAL = re.compile(
+    "[\u00a0-\u017f\u0218-\u021b\u0384-\u03ce\u0401-\u045f\u0490\u0491\u05b0-\u05ea\u060c-\u0652"
+    "\u0901-\u096f\u0e01-\u0e5b\u1ea0-\u1ef9\u2010-\u203a\u20ac\u2122\u3000-\u30ff\u4e00-\u9fff"
+    "\uac00-\ud7a3\uff00-\uff5e]"
+)
+"""Characters of the usual scripts."""
 
 
 def damage(text: str) -> str | None:
@@ -148,6 +165,11 @@ def damage(text: str) -> str | None:
         return str(found[0])
     if undone(text) is not None and (first := _SEQUENCE.search(text)):
         return first[0]
+    encoding = max(_ENCODINGS, key=lambda some: len("".join(some.sequence.findall(text))))
+    for sequence in encoding.sequence.finditer(text):
+        read = encoding.read(sequence[0])
+        if read is not None and not _may_stand(text, *sequence.span()) and _USUAL.match(read):
+            return sequence[0]
     return None
 
 
@@ -174,14 +196,13 @@ _Own = Callable[[str], bool]
 
 def _below(text: str, own: _Own | None) -> str | None:
     """Return the text below a layer of misreading, if that is certain."""
-    for encoding in _ENCODINGS:
-        below = encoding.read(text)
-        if below is not None and any(_odd_sequences(text, encoding, own)):
+    whole = ((encoding.read(text), encoding) for encoding in _ENCODINGS)
+    for below, encoding in whole:
+        if below is None:
+            continue
+        if encoding.long_run.search(text) or any(_odd_sequences(text, encoding, own)):
             return below
-    for encoding in _ENCODINGS:
-        if (below := _mended_parts(text, encoding)) is not None:
-            return below
-    return None
+    return _mended_parts(text)
 
 
 def _odd_sequences(text: str, encoding: _Encoding, own: _Own | None) -> Iterator[bool]:
@@ -193,11 +214,13 @@ def _odd_sequences(text: str, encoding: _Encoding, own: _Own | None) -> Iterator
         yield not _may_stand(text, *found.span())
 
 
-def _mended_parts(text: str, encoding: _Encoding) -> str | None:
+def _mended_parts(text: str) -> str | None:
     """Return *text* with its sequences read, if no run of them could stand, and the rest is right.
 
-    None if there are none, or that is not certain.
+    None if there are none, or that is not certain. The encoding is that of most sequences.
     """
+    covered = [(len("".join(some.sequence.findall(text))), some) for some in _ENCODINGS]
+    encoding = max(covered, key=itemgetter(0))[1]
     pieces, last, run_is_odd = list[str](), 0, True
     for found in encoding.sequence.finditer(text):
         start, end = found.span()
@@ -210,104 +233,130 @@ def _mended_parts(text: str, encoding: _Encoding) -> str | None:
     if not pieces or not run_is_odd:
         return None
     pieces.append(text[last:])
-    return None if _lost("".join(pieces[::2]), pieces[1::2], encoding) else "".join(pieces)
+    rest, written = "".join(pieces[::2]), pieces[1::2]
+    possible = (some for length, some in covered if length or some is _ENCODINGS[0])
+    return None if any(_lost(rest, written, some) for some in possible) else "".join(pieces)
 
 
-_FIRST = (0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xE1, 0xE2)
-"""First bytes of Latin letters and punctuation."""
+_FIRST = frozenset(b"\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xe1\xe2")
+"""First bytes of Latin letters and of punctuation."""
+_FIRST_OF_SCRIPTS = (
+    frozenset(b"\xcd\xce\xcf"),
+    frozenset(b"\xd0\xd1\xd2\xd3"),
+    frozenset(b"\xd4\xd5\xd6\xd7"),
+    frozenset(b"\xd8\xd9\xda\xdb"),
+    frozenset(b"\xe0\xe1"),
+    frozenset(b"\xe3\xe4\xe5\xe6\xe7\xe8\xe9\xea\xeb\xec\xed\xef"),
+    frozenset(b"\xf0"),
+)
+"""Those of Greek, Cyrillic, Armenian and Hebrew, Arabic, scripts of South Asia, of East Asia; emoji."""
 
 
 def _lost(rest: str, written: list[str], encoding: _Encoding) -> bool:
     """Whether *rest* may have sequences that lost bytes.
 
-    Such begin as those of Latin letters and of punctuation, or as those that were *written*.
+    Such begin as those of Latin letters and of punctuation, or as those of a script *written*.
     """
-    bytes_of = encoding.codes.get
-    first = {character.encode()[0] for character in written}
-    codes = ((sign, bytes_of(ord(sign))) for sign in rest if not sign.isascii())
-    return any(
-        code in first or (code in _FIRST and not _OTHER_LETTER.match(sign)) for sign, code in codes
-    )
+    bytes_written = {character.encode()[0] for character in written}
+    first = _FIRST.union(*(some for some in _FIRST_OF_SCRIPTS if some & bytes_written))
+    return any(encoding.codes.get(ord(sign)) in first for sign in rest if not sign.isascii())
 
 
-_OTHER_LETTER = re.compile("[\u0370-\u052f]")
-"""Letters of Greek and Cyrillic."""
-
-_AFTER_WORD = "»«”“’‘›‹´…–—·•\u00a0\u00ad®™©°²³¹ªº†‡№"
-"""Signs that may follow a word at once."""
-_AFTER_LETTER = "»«”“’‘›‹´…–—\u00a0\u00ad"
-"""Those that may follow a letter alone."""
-_JOINING = "’‘–—…·•\u00a0\u00ad№"
+_AFTER_LETTER = frozenset("»«”“’‘›‹´…–—\u00a0\u00ad")
+"""Signs that may follow a letter alone at once."""
+_AFTER_WORD = _AFTER_LETTER.union("·•®™©°²³¹ªº†‡№")
+"""Those that may follow a word."""
+_JOINING = frozenset("’‘–—…·•\u00a0\u00ad№")
 """Those that another word may follow at once."""
-_NO_SUCCESSORS = "œŒŸƒæÆøØ"
+_FIRST_LETTERS = frozenset("œŒŸƒæÆøØ")
 """Letters that follow no letter with an accent."""
-_LETTERS = ("Lu", "Ll", "Lt")
+_OTHER_SCRIPT = re.compile("[\u0370-\u052f]")
+"""Letters of Greek and Cyrillic."""
 
 
 def _may_stand(text: str, start: int, end: int) -> bool:
     """Whether the sequence at *start* to *end* may be right text.
 
-    Such is the end of a word, with signs that may follow it, or within a word.
+    Such has letters that may follow each other, and signs that may follow or join words.
     """
-    lead, more = text[start], text[start + 1 : end]
     before, after = text[start - 1 : start] if start else "", text[end : end + 1]
-    if not lead.isalpha():
-        return _sign_may_stand(lead, more, before, after)
-    if (lead.isupper() and before.islower()) or (lead in "ÂÃ" and before.isdigit()):
+    last = text[start]
+    if not last.isalpha():
+        return _sign_may_stand(text[start:end], before, after)
+    if (last.isupper() and before.islower()) or (last in "ÂÃ" and before.isdigit()):
         return False
-    letters = more
-    while letters and (unicodedata.category(letters[-1]) not in _LETTERS or letters[-1] in "ªºµ"):
-        letters = letters[:-1]
-    signs = more[len(letters) :]
-    if letters and not _may_follow(lead, letters):
-        return False
-    if not signs:
-        return True
-    usual = _AFTER_WORD if letters or before.isalpha() else _AFTER_LETTER
-    if not set(signs) <= set(usual):
-        return False
+    in_word = before.isalpha()
+    for sign in text[start + 1 : end]:
+        if _is_letter(sign):
+            if not (_may_follow(last, sign) if _is_letter(last) else last in _JOINING):
+                return False
+            in_word = _is_letter(last)
+        elif sign not in (_AFTER_WORD if in_word else _AFTER_LETTER):
+            return False
+        last = sign
+    if _is_letter(last):
+        return not (in_word and last.isupper() and after.islower())
     if after.isalnum():
-        return signs[-1] in _JOINING
-    return not (signs[-1] == "\u00a0" and after.isspace())
+        return last in _JOINING
+    return not (last == "\u00a0" and after.isspace())
 
 
-def _may_follow(lead: str, letters: str) -> bool:
-    """Whether *letters* may follow the letter *lead* in a word."""
-    if lead == "Ã" or not letters.isalpha() or set(letters) & set(_NO_SUCCESSORS):
+def _is_letter(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Lu", "Ll") and sign != "µ"
+
+
+def _may_follow(letter: str, successor: str) -> bool:
+    """Whether a letter may follow a *letter* with an accent, or of another script, in a word."""
+    if letter in "ÃĂĹ" or successor in _FIRST_LETTERS:
         return False
-    if _OTHER_LETTER.match(lead + letters) and not all(map(_OTHER_LETTER.match, lead + letters)):
+    if bool(_OTHER_SCRIPT.match(letter)) != bool(_OTHER_SCRIPT.match(successor)):
         return False
-    return letters.islower() or (letters.isupper() and lead.isupper())
+    return successor.islower() or letter.isupper()
 
 
-def _sign_may_stand(lead: str, more: str, before: str, after: str) -> bool:
+def _sign_may_stand(sequence: str, before: str, after: str) -> bool:
     """Whether a sequence that begins with a sign may be right text."""
+    lead, more = sequence[0], sequence[1:]
     if lead == "×":
         return set(more) <= set("¹²³¼½¾\u00a0»”’–—")
     if lead in "÷€" or unicodedata.category(lead)[0] in "PZ":
-        return lead + more[0] != "‚Ä"
+        return not sequence.startswith("‚Ä")
     return more == "π" or not (before.isalpha() or after.isalpha())
 
 
 _WORD = re.compile(r"[^\W\d_]+")
-_LATIN, _CYRILLIC_LETTER = re.compile("[A-Za-zÀ-ɏ]"), re.compile("[Ѐ-ԯ]")
+_MIXED = regex.compile(
+    r"(?=.*[^\p{Latin}\p{Common}\p{Inherited}])"
+    r"(?=.*[^\p{Greek}\p{Common}\p{Inherited}])"
+    r"(?=.*[^\p{Cyrillic}\p{Common}\p{Inherited}])"
+    r"(?=.*[\p{Latin}\p{Greek}\p{Cyrillic}])"
+    r"(?:.*[\p{Greek}\p{Cyrillic}]|.*[\p{Latin}--[A-Za-z]])",
+    regex.VERSION1,
+)
+"""A word in Latin letters with accents, Greek or Cyrillic, and in another script."""
 
 
 def _is_sound(text: str, right: str, language: Language | None) -> bool:
     """Whether *right* may be the right text of the misread *text*."""
-    if any(unicodedata.category(sign) in ("Cc", "Cn", "Co", "Cs") for sign in {*right} - {*text}):
+    new = {*right} - {*text}
+    if any(unicodedata.category(sign) in ("Cc", "Cn", "Co", "Cs") for sign in new):
         return False
     if _QUICK.search(right) and _DAMAGE.search(right):
         return False
-    if any(
-        _LATIN.search(word) and _CYRILLIC_LETTER.search(word) and word not in text
-        for word in _WORD.findall(right)
-    ):
+    if any(encoding.read(right) is not None for encoding in _ENCODINGS) and not right.isascii():
+        return False  # misread once more, or is it?
+    if new & _COMBINING and not _COMBINING.isdisjoint(normal_form(right)):
+        return False
+    if any(_MIXED.match(word) and word not in text for word in _WORD.findall(right)):
         return False
     if language is None or not language.scripts:
         return True
     letters = characters.in_script(*language.scripts, "Latin", "Common", "Inherited")
-    return all(letters[ord(sign)] for sign in {*right} - {*text} if sign.isalpha())
+    return all(letters[ord(sign)] for sign in new if sign.isalpha())
+
+
+_COMBINING = frozenset(map(chr, range(0x300, 0x370)))
+"""Diacritical marks, which are part of one character with their letter in the normal form."""
 
 
 def _letters(language: Language) -> _Own:
