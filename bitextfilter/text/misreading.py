@@ -130,8 +130,9 @@ _DAMAGE = regex.compile(
             f"(?:[РС]{_any(_NEXT_1251)}){{3,}}|вЂ",
             r"(?<=\p{Ll})√[©º∂§ü†®ß™≠°±≥•∏¥]|‚Ä[ôòúùìî¶]",
             # what is left where bytes were lost
-            r"(?<=\p{Ll})[ÄÅÐÑ](?!\p{Lu})|[ÂÃÎÏÐÑØÙ](?=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])"
+            r"(?<=\p{Ll})[ÄÅÐÑĂĹ](?!\p{Lu})|[ÂÃÎÏÐÑØÙ](?=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])"
             r"|(?<=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])[ÂÃÎÏÐÑØÙ]",
+            r"(?<!\p{L})Ã(?=[a-np-z])|(?<=[a-z])[ГД]|[ГД](?=[a-z])",
             f"{_any(_LEADS)}[\u0080-\u009f]",
             "\ufffd",
         )
@@ -141,17 +142,16 @@ _DAMAGE = regex.compile(
 
 STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
-ALONE = "Ã\ufffdÂÎÏÐÑØÙÄÅ"
+ALONE = "ÂÃÄÅÎÏÐÑØÙĂĹГД\ufffd"
 """Characters that may be damage without the others."""
 _QUICK = re.compile(f"{_any(ALONE)}|{_SEQUENCE.pattern}")
 
 
 _USUAL = re.compile(
-    "[\u00a0-\u017f\u0218-\u021b\u0384-\u03ce\u0401-\u045f\u0490\u0491\u05b0-\u05ea\u060c-\u0652"
-    "\u0901-\u096f\u0e01-\u0e5b\u1ea0-\u1ef9\u2010-\u203a\u20ac\u2122\u3000-\u30ff\u4e00-\u9fff"
-    "\uac00-\ud7a3\uff00-\uff5e]"
+    "[\u00a0-\u017f\u0218-\u021b\u0384-\u03ce\u0401-\u045f\u0490\u0491\u0531-\u0587\u05b0-\u05ea\u060c-\u06d5"
+    "\u0900-\U0010ffff]"
 )
-"""Characters of the usual scripts."""
+"""Characters but rare letters of Latin, Greek and Cyrillic, and signs of phonetics."""
 
 
 def damage(text: str) -> str | None:
@@ -167,8 +167,7 @@ def damage(text: str) -> str | None:
         return first[0]
     encoding = max(_ENCODINGS, key=lambda some: len("".join(some.sequence.findall(text))))
     for sequence in encoding.sequence.finditer(text):
-        read = encoding.read(sequence[0])
-        if read is not None and not _may_stand(text, *sequence.span()) and _USUAL.match(read):
+        if _is_odd(text, *sequence.span(), encoding):
             return sequence[0]
     return None
 
@@ -211,7 +210,7 @@ def _odd_sequences(text: str, encoding: _Encoding, own: _Own | None) -> Iterator
         if own is not None and found[0][0].isalpha() and not own(found[0][0]):
             read = encoding.read(found[0])
             yield read is not None and own(read)
-        yield not _may_stand(text, *found.span())
+        yield _is_odd(text, *found.span(), encoding)
 
 
 def _mended_parts(text: str) -> str | None:
@@ -227,7 +226,9 @@ def _mended_parts(text: str) -> str | None:
         read = encoding.read(found[0])
         if read is None or (start > last and not run_is_odd):
             return None
-        run_is_odd = (run_is_odd and start == last and last > 0) or not _may_stand(text, start, end)
+        run_is_odd = (run_is_odd and start == last and last > 0) or _is_odd(
+            text, start, end, encoding
+        )
         pieces += [text[last:start], read]
         last = end
     if not pieces or not run_is_odd:
@@ -262,16 +263,24 @@ def _lost(rest: str, written: list[str], encoding: _Encoding) -> bool:
     return any(encoding.codes.get(ord(sign)) in first for sign in rest if not sign.isascii())
 
 
-_AFTER_LETTER = frozenset("»«”“’‘›‹´…–—\u00a0\u00ad")
-"""Signs that may follow a letter alone at once."""
-_AFTER_WORD = _AFTER_LETTER.union("·•®™©°²³¹ªº†‡№")
-"""Those that may follow a word."""
-_JOINING = frozenset("’‘–—…·•\u00a0\u00ad№")
+_AFTER_LETTER = frozenset("»«”“„’‘‚›‹´΄…–—\u00a0\u00ad")
+"""Signs that may follow Â or Ã alone at once."""
+_AFTER_WORD = _AFTER_LETTER.union("·•®™©°²³¹ªº†‡№§€£¥")
+"""Those that may follow a word, or another letter."""
+_LAST_SIGNS = frozenset("„‚§€£¥№")
+"""Those of them that no other follows."""
+_JOINING = frozenset("’‘΄–—…·•\u00a0\u00ad№")
 """Those that another word may follow at once."""
-_FIRST_LETTERS = frozenset("œŒŸƒæÆøØ")
+_FIRST_LETTERS = frozenset("œŒŸƒ")
 """Letters that follow no letter with an accent."""
 _OTHER_SCRIPT = re.compile("[\u0370-\u052f]")
 """Letters of Greek and Cyrillic."""
+
+
+def _is_odd(text: str, start: int, end: int, encoding: _Encoding) -> bool:
+    """Whether the sequence at *start* to *end* is a usual character rather than right text."""
+    read = encoding.read(text[start:end])
+    return read is not None and bool(_USUAL.match(read)) and not _may_stand(text, start, end)
 
 
 def _may_stand(text: str, start: int, end: int) -> bool:
@@ -286,19 +295,24 @@ def _may_stand(text: str, start: int, end: int) -> bool:
     if (last.isupper() and before.islower()) or (last in "ÂÃ" and before.isdigit()):
         return False
     in_word = before.isalpha()
+    if in_word and _differ(before, last):
+        return False
+    usual = _AFTER_WORD if in_word or last not in "ÂÃ" else _AFTER_LETTER
     for sign in text[start + 1 : end]:
         if _is_letter(sign):
             if not (_may_follow(last, sign) if _is_letter(last) else last in _JOINING):
                 return False
-            in_word = _is_letter(last)
-        elif sign not in (_AFTER_WORD if in_word else _AFTER_LETTER):
+            in_word, usual = _is_letter(last), _AFTER_WORD
+        elif sign not in usual or last in _LAST_SIGNS:
             return False
         last = sign
     if _is_letter(last):
-        return not (in_word and last.isupper() and after.islower())
+        return not (after.isalpha() and _differ(last, after)) and not (
+            in_word and last.isupper() and after.islower()
+        )
     if after.isalnum():
         return last in _JOINING
-    return not (last == "\u00a0" and after.isspace())
+    return not (usual is _AFTER_LETTER and last == "\u00a0" and after.isspace())
 
 
 def _is_letter(sign: str) -> bool:
@@ -307,11 +321,16 @@ def _is_letter(sign: str) -> bool:
 
 def _may_follow(letter: str, successor: str) -> bool:
     """Whether a letter may follow a *letter* with an accent, or of another script, in a word."""
-    if letter in "ÃĂĹ" or successor in _FIRST_LETTERS:
+    if letter in "ÂÃĂĹƒ" or successor in _FIRST_LETTERS:
         return False
-    if bool(_OTHER_SCRIPT.match(letter)) != bool(_OTHER_SCRIPT.match(successor)):
+    if _differ(letter, successor):
         return False
     return successor.islower() or letter.isupper()
+
+
+def _differ(letter: str, other: str) -> bool:
+    """Whether one letter is Greek or Cyrillic, and the other is not."""
+    return bool(_OTHER_SCRIPT.match(letter)) != bool(_OTHER_SCRIPT.match(other))
 
 
 def _sign_may_stand(sequence: str, before: str, after: str) -> bool:
@@ -320,8 +339,8 @@ def _sign_may_stand(sequence: str, before: str, after: str) -> bool:
     if lead == "×":
         return set(more) <= set("¹²³¼½¾\u00a0»”’–—")
     if lead in "÷€" or unicodedata.category(lead)[0] in "PZ":
-        return not sequence.startswith("‚Ä")
-    return more == "π" or not (before.isalpha() or after.isalpha())
+        return not (lead in "‚„" and (before.isalpha() or sequence.startswith("‚Ä")))
+    return more in "π∑∏∫∆∞" or (more.isalpha() and not (before.isalpha() or after.isalpha()))
 
 
 _WORD = re.compile(r"[^\W\d_]+")
