@@ -19,7 +19,6 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from operator import itemgetter
 
 import regex
 
@@ -73,9 +72,18 @@ class _Encoding:
         return re.compile(_sequence(*self.leads, self.characters[:0x40]))
 
     @functools.cached_property
+    def runs(self) -> re.Pattern[str]:
+        """Characters above ASCII in UTF-8, side by side."""
+        return re.compile(f"(?:{self.sequence.pattern})+")
+
+    @functools.cached_property
     def long_run(self) -> re.Pattern[str]:
-        """Four characters above ASCII in UTF-8, side by side."""
+        """Four of them."""
         return re.compile(f"(?:{self.sequence.pattern}){{4}}")
+
+    def covered(self, text: str) -> int:
+        """Return the number of characters of *text* in sequences."""
+        return len("".join(self.sequence.findall(text)))
 
     def read(self, text: str) -> str | None:
         """Return the UTF-8 that *text* is in this encoding, or None."""
@@ -116,22 +124,12 @@ _SEQUENCE = re.compile(_sequence(_TWOS, _THREES, _FOURS, _MORES))
 _DAMAGE = regex.compile(
     "|".join(
         (
-            # UTF-8 read as Windows-1252 or Latin-1
-            f"(?:{_TWO}{_MORE}|{_THREE}{_MORE}{{2}}|ð{_MORE}{{3}}){{2,}}",
-            rf"(?<=\p{{Ll}})[Â-ÖØ-Þ]{_any(_MARKS)}|(?<=\p{{Ll}})[{_CAPITALS}]{_MORE}",
-            rf"[{_CAPITALS}]{_any(_MARKS)}(?=\p{{L}})|[ÂÃ][\u00a0\u00ad](?=\p{{L}})",
-            rf"(?<!\p{{L}})[ÂÃ]{_MORE}",
-            r"(?<=\p{Ll})Ã|(?<!\p{L})Ã(?=\s)|Ã[\u0080-\u009f€ƒ†‡ˆ‰•˜ŠŒŽ¡-ª¬¯-º¼-¿]|[ÃÄÅ][šœžŸ]",
-            rf"â€|â{_any(_WESTERN[:0x20] + _LATIN_1[:0x20])}{_MORE}",
-            rf"ï»¿|ï¿½|ï[¼½]{_MORE}|ð[\u009fŸ]{_MORE}{{2}}",
-            rf"(?<=\p{{L}})[á-é]{_any(_MARKS + 'ºªµ')}{{2}}(?=\p{{L}})",
-            # UTF-8 read as Windows-1250, Windows-1251 or Mac Roman
-            rf"(?<=\p{{Ll}})[ĂĹÄ]{_any(_NEXT_1250)}|[ĂĹÄ]{_any(_MARKS_1250)}(?=\p{{L}})",
-            f"(?:[РС]{_any(_NEXT_1251)}){{3,}}|вЂ",
-            r"(?<=\p{Ll})√[©º∂§ü†®ß™≠°±≥•∏¥]|‚Ä[ôòúùìî¶]",
+            r"(?<=\p{Ll})Ã|(?<!\p{L})Ã(?=\s)|вЂ",
             # what is left where bytes were lost
             r"(?<=\p{Ll})[ÄÅÐÑĂĹ](?!\p{Lu})|[ÂÃÎÏÐÑØÙ](?=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])"
             r"|(?<=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])[ÂÃÎÏÐÑØÙ]",
+            r"(?<=\s)â(?=\s)|(?i:\b(?:it|that|what|there|he|she|let)âs|nât|Iâm)\b"
+            r"|(?i:\b(?:I|you|we|they)â(?:re|ve|ll|d))\b",
             r"(?<!\p{L})Ã(?=[a-np-z])|(?<=[a-z])[ГД]|[ГД](?=[a-z])",
             f"{_any(_LEADS)}[\u0080-\u009f]",
             "\ufffd",
@@ -142,7 +140,7 @@ _DAMAGE = regex.compile(
 
 STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
-ALONE = "ÂÃÄÅÎÏÐÑØÙĂĹГД\ufffd"
+ALONE = "ÂÃÄÅÎÏÐÑØÙâĂĹГД\ufffd"
 """Characters that may be damage without the others."""
 _QUICK = re.compile(f"{_any(ALONE)}|{_SEQUENCE.pattern}")
 
@@ -161,15 +159,20 @@ def damage(text: str) -> str | None:
     """
     if text.isascii() or not _QUICK.search(text):
         return None
-    if found := _DAMAGE.search(text):
-        return str(found[0])
-    if undone(text) is not None and (first := _SEQUENCE.search(text)):
-        return first[0]
-    encoding = max(_ENCODINGS, key=lambda some: len("".join(some.sequence.findall(text))))
-    for sequence in encoding.sequence.finditer(text):
-        if _is_odd(text, *sequence.span(), encoding):
-            return sequence[0]
-    return None
+    encoding = _likeliest(text)
+    for run in encoding.runs.finditer(text):
+        for sequence in encoding.sequence.finditer(text, *run.span()):
+            if _is_odd(text, *sequence.span(), encoding):
+                return run[0]
+    found = _DAMAGE.search(text)
+    if found is None and undone(text) is not None:
+        found = encoding.runs.search(text)
+    return None if found is None else str(found[0])
+
+
+def _likeliest(text: str) -> _Encoding:
+    """Return the encoding of most sequences."""
+    return max(_ENCODINGS, key=lambda some: some.covered(text))
 
 
 def undone(text: str, language: Language | None = None) -> str | None:
@@ -218,8 +221,7 @@ def _mended_parts(text: str) -> str | None:
 
     None if there are none, or that is not certain. The encoding is that of most sequences.
     """
-    covered = [(len("".join(some.sequence.findall(text))), some) for some in _ENCODINGS]
-    encoding = max(covered, key=itemgetter(0))[1]
+    encoding = _likeliest(text)
     pieces, last, run_is_odd = list[str](), 0, True
     for found in encoding.sequence.finditer(text):
         start, end = found.span()
@@ -235,7 +237,7 @@ def _mended_parts(text: str) -> str | None:
         return None
     pieces.append(text[last:])
     rest, written = "".join(pieces[::2]), pieces[1::2]
-    possible = (some for length, some in covered if length or some is _ENCODINGS[0])
+    possible = [some for some in _ENCODINGS if some is _ENCODINGS[0] or some.covered(text)]
     return None if any(_lost(rest, written, some) for some in possible) else "".join(pieces)
 
 
@@ -271,8 +273,8 @@ _LAST_SIGNS = frozenset("„‚§€£¥№")
 """Those of them that no other follows."""
 _JOINING = frozenset("’‘΄–—…·•\u00a0\u00ad№")
 """Those that another word may follow at once."""
-_FIRST_LETTERS = frozenset("œŒŸƒ")
-"""Letters that follow no letter with an accent."""
+_FRENCH = frozenset("àâæçéèêëîïôùûü")
+"""The letters with accents before œ and ÿ."""
 _OTHER_SCRIPT = re.compile("[\u0370-\u052f]")
 """Letters of Greek and Cyrillic."""
 
@@ -303,7 +305,7 @@ def _may_stand(text: str, start: int, end: int) -> bool:
             if not (_may_follow(last, sign) if _is_letter(last) else last in _JOINING):
                 return False
             in_word, usual = _is_letter(last), _AFTER_WORD
-        elif sign not in usual or last in _LAST_SIGNS:
+        elif sign not in usual or last in _LAST_SIGNS or last + sign in ("Ã¥", "Â£"):
             return False
         last = sign
     if _is_letter(last):
@@ -321,11 +323,19 @@ def _is_letter(sign: str) -> bool:
 
 def _may_follow(letter: str, successor: str) -> bool:
     """Whether a letter may follow a *letter* with an accent, or of another script, in a word."""
-    if letter in "ÂÃĂĹƒ" or successor in _FIRST_LETTERS:
+    if successor == "ƒ" or (letter in "ÂÃĂĹƒ" and letter + successor not in "ĂşĂŞ"):
+        return False
+    if letter in "Åå" and successor in "ŠšŽž":
+        return False
+    if successor in "œŒŸ" and letter.lower() not in _FRENCH:
         return False
     if _differ(letter, successor):
         return False
     return successor.islower() or letter.isupper()
+
+
+_TERMS = frozenset("π∑∏∫∆∞")
+"""Signs that may follow that of a root."""
 
 
 def _differ(letter: str, other: str) -> bool:
@@ -340,7 +350,8 @@ def _sign_may_stand(sequence: str, before: str, after: str) -> bool:
         return set(more) <= set("¹²³¼½¾\u00a0»”’–—")
     if lead in "÷€" or unicodedata.category(lead)[0] in "PZ":
         return not (lead in "‚„" and (before.isalpha() or sequence.startswith("‚Ä")))
-    return more in "π∑∏∫∆∞" or (more.isalpha() and not (before.isalpha() or after.isalpha()))
+    in_word = before.isalpha() or (after.isalpha() and more not in _TERMS)
+    return not in_word and (more in _TERMS or more.isalpha())
 
 
 _WORD = re.compile(r"[^\W\d_]+")
