@@ -5,7 +5,7 @@
 Files and languages as for ``right_text.py``. UTF-8 is read as each encoding, once and twice, whole
 or with bytes lost: C1 controls and soft hyphens dropped and no-break spaces made plain (stripped),
 or bytes that the encoding lacks read as U+FFFD (replaced). A side is *mended* exactly, *left* as
-it was and *seen* or *unseen* by the rule ``bad-encoding``, or *wrong*: changed to something else.
+it was, or *wrong*: changed to something else; and *seen* or *unseen* by the rule ``bad-encoding``.
 ``--languages`` tells the repair the languages.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from right_text import files, texts
@@ -57,6 +57,37 @@ DAMAGES: dict[str, Callable[[str, str], str]] = {
 }
 
 
+def sentences(options: argparse.Namespace) -> dict[str, list[str]]:
+    """Return some texts of each language that are not all ASCII, repaired but for mojibake."""
+    own: dict[str, dict[str, None]] = {}
+    others = Repairer(set(DEFAULTS) - {"mojibake"})
+    for path in files(options.paths):
+        for language, raw in texts(path, options.rows):
+            if not (text := others(raw)[0]).isascii():
+                own.setdefault(language, {})[text] = None
+    chance = random.Random(1)
+    return {
+        language: chance.sample([*own[language]], min(len(own[language]), options.number))
+        for language in sorted(own)
+    }
+
+
+def outcomes(pairs: list[tuple[str, str]], repairer: Repairer) -> Iterator[tuple[str, str]]:
+    """Yield the outcome for each right text with its damaged one, and the repaired one."""
+    repaired = [repairer(wrong)[0] for _, wrong in pairs]
+    kept = BadEncoding().check(Pairs(repaired, ["a"] * len(repaired))).keep.tolist()
+    for (text, wrong), out, unseen in zip(pairs, repaired, kept, strict=True):
+        if out == text:
+            yield "mended", out
+        elif "".join(out.split()) == "".join(wrong.split()):
+            yield "left, unseen" if unseen else "left, seen", out
+        else:
+            yield "wrong, unseen" if unseen else "wrong, seen", out
+
+
+_OUTCOMES = ("mended", "left, seen", "left, unseen", "wrong, seen", "wrong, unseen")
+
+
 def main() -> None:
     """Damage, repair and print."""
     parser = argparse.ArgumentParser(
@@ -65,55 +96,25 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--number", type=int, default=100, help="sentences of a language")
     parser.add_argument("--rows", type=int, default=1000, help="rows of a file at most")
-    parser.add_argument("--show", type=int, default=0, help="sides of a line shown, if gone wrong")
-    parser.add_argument("--unseen", type=int, default=0, help="sides of a line shown, if unseen")
-    parser.add_argument("--languages", action="store_true")
+    parser.add_argument("--show", type=int, default=0, help="sides shown of each bad outcome")
+    parser.add_argument("--languages", action="store_true", help="tell the repair the language")
     options = parser.parse_args()
-    own: dict[str, dict[str, None]] = {}
-    others = Repairer(set(DEFAULTS) - {"mojibake"})
-    for path in files(options.paths):
-        for language, text in texts(path, options.rows):
-            if not (text := others(text)[0]).isascii():
-                own.setdefault(language, {})[text] = None
-    chance = random.Random(1)
-    sample = {
-        language: chance.sample([*own[language]], min(len(own[language]), options.number))
-        for language in sorted(own)
-    }
-    print("encoding\tdamage\tsides\tmended\tleft, seen\tleft, unseen\twrong\twrong, unseen")
+    own = sentences(options)
+    print("encoding", "damage", "sides", *_OUTCOMES, sep="\t")
     for encoding in _ENCODINGS:
         for name, damage in DAMAGES.items():
-            counts = Counter[str]()
-            shown = Counter[str]()
-            for language, some in sample.items():
-                repairer = Repairer(DEFAULTS, language) if options.languages else Repairer()
-                _count(some, encoding, damage, repairer, counts, shown, options)
-            figures = ("mended", "seen", "unseen", "wrong", "wrong, unseen")
-            print(encoding, name, counts["sides"], *(counts[one] for one in figures), sep="\t")
-
-
-def _count(some, encoding, damage, repairer, counts, shown, options) -> None:  # type: ignore[no-untyped-def]
-    damaged = [(text, damage(text, encoding)) for text in some]
-    damaged = [(text, wrong) for text, wrong in damaged if text != wrong]
-    if not damaged:
-        return
-    outs = [repairer(wrong)[0] for _, wrong in damaged]
-    kept = BadEncoding().check(Pairs(outs, ["a"] * len(outs))).keep
-    for (text, wrong), out, keep in zip(damaged, outs, kept, strict=True):
-        counts["sides"] += 1
-        if out == text:
-            counts["mended"] += 1
-        elif "".join(out.split()) == "".join(wrong.split()):
-            counts["unseen" if keep else "seen"] += 1
-            if keep and shown["unseen"] < options.unseen:
-                shown["unseen"] += 1
-                print(f"  unseen: {text!r} -> {wrong!r}")
-        else:
-            counts["wrong"] += 1
-            counts["wrong, unseen"] += keep
-            if shown["wrong"] < options.show:
-                shown["wrong"] += 1
-                print(f"  wrong: {text!r} -> {wrong!r} -> {out!r}")
+            counts: Counter[str] = Counter()
+            for language, some in own.items():
+                known = {"language": language} if options.languages and language != "?" else {}
+                pairs = [(text, damage(text, encoding)) for text in some]
+                pairs = [(text, wrong) for text, wrong in pairs if text != wrong]
+                found = outcomes(pairs, Repairer(DEFAULTS, **known)) if pairs else ()
+                for (text, wrong), (outcome, out) in zip(pairs, found, strict=True):
+                    counts[outcome] += 1
+                    if outcome in _OUTCOMES[2:] and counts[outcome] <= options.show:
+                        print(f"  {outcome}: {text!r} -> {wrong!r} -> {out!r}")
+            figures = (counts[one] for one in _OUTCOMES)
+            print(encoding, name, counts.total(), *figures, sep="\t")
 
 
 if __name__ == "__main__":

@@ -93,7 +93,14 @@ def main() -> None:
                     count["shown"] += 1
                     print(f"{path.name}\t{language}\t{form!r}\t{fixed!r}")
     total = sum(counts.values(), Counter())
-    columns = ("texts", "characters", "changed as is", "changed in other forms", "unstable", "taken for damage")
+    columns = (
+        "texts",
+        "characters",
+        "changed as is",
+        "changed in other forms",
+        "unstable",
+        "taken for damage",
+    )
     print("language", *columns, sep="\t")
     for language, count in [*sorted(counts.items()), ("all", total)]:
         print(language, *(count[column] for column in columns), sep="\t")

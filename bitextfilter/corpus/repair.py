@@ -23,7 +23,7 @@ _PASSES = 16
 
 # C1 controls that were Windows-1252
 _C1 = re.compile("[\x80-\x9f]")
-_C1_READ = {code: sign for code, sign in enumerate(table("cp1252")[:0x20], 0x80)}
+_C1_READ = dict(enumerate(table("cp1252")[:0x20], 0x80))
 
 _ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,32};")
 _UNFIT = re.compile(r"[\t\n\r\0]")

@@ -40,15 +40,6 @@ def _any(signs: str) -> str:
     return f"[{re.escape(signs)}]"
 
 
-_LATIN_1, _WESTERN, _CENTRAL, _CYRILLIC = map(table, ("latin-1", "cp1252", "cp1250", "cp1251"))
-_NEXT = _WESTERN[:0x40] + _LATIN_1[:0x40]
-"""Continuation bytes of UTF-8, read as Windows-1252 or Latin-1."""
-_MARKS = "".join(sign for sign in _NEXT if not sign.isalpha() and sign not in "\u00a0\u00ad")
-_CAPITALS = "ÂÃÄÅÈ"
-"""First bytes of U+0080 to U+017F and U+0200 to U+023F, read as Windows-1252."""
-_NEXT_1250, _NEXT_1251 = _CENTRAL[:0x40], _CYRILLIC[:0x40]
-_MARKS_1250 = "".join(sign for sign in _NEXT_1250 if not sign.isalpha() and sign != "\u00a0")
-_MORE, _TWO, _THREE = _any(_NEXT), _any(_LATIN_1[0x42:0x60]), _any(_LATIN_1[0x60:0x70])
 @dataclass(frozen=True)
 class _Encoding:
     """An encoding of single bytes in which UTF-8 may be misread."""
@@ -99,44 +90,17 @@ def _sequence(two: str, three: str, four: str, more: str) -> str:
     return f"{_any(two)}{more}|{_any(three)}{more}{{2}}|{_any(four)}{more}{{3}}"
 
 
-_ENCODINGS = [
-    _Encoding(table(name))
-    for name in (
-        "latin-1",
-        "cp1252",
-        "cp1251",
-        "cp1250",
-        "cp1253",
-        "cp1254",
-        "cp1257",
-        "iso8859-2",
-        "mac-roman",
-        "cp437",
-    )
-]
+_NAMES = "latin-1 cp1252 cp1251 cp1250 cp1253 cp1254 cp1257 iso8859-2 mac-roman cp437"
+_ENCODINGS = [_Encoding(table(name)) for name in _NAMES.split()]
 """In the order of trial."""
-_TWOS, _THREES, _FOURS = ("".join({*chain(*some)}) for some in zip(*(e.leads for e in _ENCODINGS)))
-_MORES = "".join({*chain(*(encoding.characters[:0x40] for encoding in _ENCODINGS))})
+_TWOS, _THREES, _FOURS = (
+    "".join(dict.fromkeys(chain(*some)))
+    for some in zip(*(encoding.leads for encoding in _ENCODINGS), strict=True)
+)
+_MORES = "".join(dict.fromkeys(chain(*(encoding.characters[:0x40] for encoding in _ENCODINGS))))
 _LEADS = _TWOS + _THREES + _FOURS
 _SEQUENCE = re.compile(_sequence(_TWOS, _THREES, _FOURS, _MORES))
 """A sequence in any encoding, or a mixture."""
-
-_DAMAGE = regex.compile(
-    "|".join(
-        (
-            r"(?<=\p{Ll})Ã|(?<!\p{L})Ã(?=\s)|вЂ",
-            # what is left where bytes were lost
-            r"(?<=\p{Ll})[ÄÅÐÑĂĹ](?!\p{Lu})|[ÂÃÎÏÐÑØÙ](?=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])"
-            r"|(?<=[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}])[ÂÃÎÏÐÑØÙ]",
-            r"(?<=\s)â(?=\s)|(?i:\b(?:it|that|what|there|he|she|let)âs|nât|Iâm)\b"
-            r"|(?i:\b(?:I|you|we|they)â(?:re|ve|ll|d))\b",
-            r"(?<!\p{L})Ã(?=[a-np-z])|(?<=[a-z])[ГД]|[ГД](?=[a-z])",
-            f"{_any(_LEADS)}[\u0080-\u009f]",
-            "\ufffd",
-        )
-    )
-)
-
 
 STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
@@ -144,6 +108,20 @@ ALONE = "ÂÃÄÅÎÏÐÑØÙâĂĹГД\ufffd"
 """Characters that may be damage without the others."""
 _QUICK = re.compile(f"{_any(ALONE)}|{_SEQUENCE.pattern}")
 
+_OTHERS = r"[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}]"
+_REMAINS = regex.compile(
+    "|".join(
+        (
+            r"(?<=\p{Ll})(?:Ã|[ÄÅÐÑĂĹ](?!\p{Lu}))|(?<!\p{L})Ã(?=[\sa-np-z])",
+            rf"[ÂÃÎÏÐÑØÙ](?={_OTHERS})|(?<={_OTHERS})[ÂÃÎÏÐÑØÙ]|(?<=[a-z])[ГД]|[ГД](?=[a-z])|вЂ",
+            r"(?<=\s)â(?=\s)|\b(?i:(?:it|that|what|there|he|she|let)âs|[a-z]+nât|Iâm)\b"
+            r"|\b(?i:(?:I|you|we|they)â(?:re|ve|ll|d))\b",
+            f"{_any(_LEADS)}[\u0080-\u009f]",
+            "\ufffd",
+        )
+    )
+)
+"""What is left of sequences that lost bytes: ``nÃ¡mÄstÃ``, ``Ñегодня``, ``itâs``."""
 
 _USUAL = re.compile(
     "[\u00a0-\u017f\u0218-\u021b\u0384-\u03ce\u0401-\u045f\u0490\u0491\u0531-\u0587\u05b0-\u05ea\u060c-\u06d5"
@@ -164,7 +142,7 @@ def damage(text: str) -> str | None:
         for sequence in encoding.sequence.finditer(text, *run.span()):
             if _is_odd(text, *sequence.span(), encoding):
                 return run[0]
-    found = _DAMAGE.search(text)
+    found = _REMAINS.search(text)
     if found is None and undone(text) is not None:
         found = encoding.runs.search(text)
     return None if found is None else str(found[0])
@@ -252,7 +230,7 @@ _FIRST_OF_SCRIPTS = (
     frozenset(b"\xe3\xe4\xe5\xe6\xe7\xe8\xe9\xea\xeb\xec\xed\xef"),
     frozenset(b"\xf0"),
 )
-"""Those of Greek, Cyrillic, Armenian and Hebrew, Arabic, scripts of South Asia, of East Asia; emoji."""
+"""Those of Greek, Cyrillic, Armenian and Hebrew, Arabic, scripts of South and East Asia, emoji."""
 
 
 def _lost(rest: str, written: list[str], encoding: _Encoding) -> bool:
@@ -291,30 +269,41 @@ def _may_stand(text: str, start: int, end: int) -> bool:
     Such has letters that may follow each other, and signs that may follow or join words.
     """
     before, after = text[start - 1 : start] if start else "", text[end : end + 1]
-    last = text[start]
-    if not last.isalpha():
+    lead = last = text[start]
+    if not lead.isalpha():
         return _sign_may_stand(text[start:end], before, after)
-    if (last.isupper() and before.islower()) or (last in "ÂÃ" and before.isdigit()):
+    if not _may_begin(before, lead):
         return False
     in_word = before.isalpha()
-    if in_word and _differ(before, last):
-        return False
-    usual = _AFTER_WORD if in_word or last not in "ÂÃ" else _AFTER_LETTER
+    usual = _AFTER_WORD if in_word or lead not in "ÂÃ" else _AFTER_LETTER
     for sign in text[start + 1 : end]:
         if _is_letter(sign):
-            if not (_may_follow(last, sign) if _is_letter(last) else last in _JOINING):
-                return False
+            may_follow = _may_follow(last, sign) if _is_letter(last) else last in _JOINING
             in_word, usual = _is_letter(last), _AFTER_WORD
-        elif sign not in usual or last in _LAST_SIGNS or last + sign in ("Ã¥", "Â£"):
+        else:
+            may_follow = sign in usual and last not in _LAST_SIGNS
+            may_follow = may_follow and last + sign not in ("Ã¥", "Â£")
+        if not may_follow:
             return False
         last = sign
+    return _may_end(last, after, in_word, lone=usual is _AFTER_LETTER)
+
+
+def _may_begin(before: str, lead: str) -> bool:
+    """Whether the letter *lead* may follow another character, if there is one."""
+    if before.isalpha() and (_differ(before, lead) or (lead.isupper() and before.islower())):
+        return False
+    return not (lead in "ÂÃ" and before.isdigit())
+
+
+def _may_end(last: str, after: str, in_word: bool, lone: bool) -> bool:
+    """Whether the *last* character of a sequence may stand before another, if there is one."""
     if _is_letter(last):
-        return not (after.isalpha() and _differ(last, after)) and not (
-            in_word and last.isupper() and after.islower()
-        )
+        capitals_end = in_word and last.isupper() and after.islower()
+        return not capitals_end and not (after.isalpha() and _differ(last, after))
     if after.isalnum():
         return last in _JOINING
-    return not (usual is _AFTER_LETTER and last == "\u00a0" and after.isspace())
+    return not (lone and last == "\u00a0" and after.isspace())
 
 
 def _is_letter(sign: str) -> bool:
@@ -371,18 +360,17 @@ def _is_sound(text: str, right: str, language: Language | None) -> bool:
     new = {*right} - {*text}
     if any(unicodedata.category(sign) in ("Cc", "Cn", "Co", "Cs") for sign in new):
         return False
-    if _QUICK.search(right) and _DAMAGE.search(right):
+    if _QUICK.search(right) and _REMAINS.search(right):
         return False
-    if any(encoding.read(right) is not None for encoding in _ENCODINGS) and not right.isascii():
-        return False  # misread once more, or is it?
+    if not right.isascii() and any(some.read(right) is not None for some in _ENCODINGS):
+        return False  # perhaps misread once more
     if new & _COMBINING and not _COMBINING.isdisjoint(normal_form(right)):
         return False
     if any(_MIXED.match(word) and word not in text for word in _WORD.findall(right)):
         return False
-    if language is None or not language.scripts:
-        return True
-    letters = characters.in_script(*language.scripts, "Latin", "Common", "Inherited")
-    return all(letters[ord(sign)] for sign in new if sign.isalpha())
+    scripts = () if language is None else language.scripts
+    letters = characters.in_script(*scripts, "Latin", "Common", "Inherited") if scripts else None
+    return letters is None or all(letters[ord(sign)] for sign in new if sign.isalpha())
 
 
 _COMBINING = frozenset(map(chr, range(0x300, 0x370)))
