@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.files import read_toml
 
 _OURS = {"nb": "no", "fil": "tl"}
 """Where the field's name of a language is not that of the CLDR."""
@@ -48,8 +50,6 @@ _SEVERAL = {
     "Latf": ("Latn",),
 }
 """Codes of ISO 15924 that are no scripts of Unicode → the scripts that each is written in."""
-_FURTHER = {"crh": "Latn", "iu": "Latn", "kaa": "Latn", "shi": "Latn", "tt": "Latn"}
-"""Languages → a script that they are written in, too, and that the CLDR does not mention."""
 
 
 class Language(NamedTuple):
@@ -161,28 +161,38 @@ def _unknown(text: str) -> SettingsError:
 def find_language(language: str, known: Iterable[str]) -> str | None:
     """Return the one of *known* languages that is *language*, as it is spelt there; else None.
 
-    The same spelling comes first, then the same tag, then the same code. Spellings that nobody
-    knows, as an old model may have, are found as they are.
+    The same spelling comes first, then the same tag, then the same code. Codes that nobody knows,
+    as a model may have, are found as they are.
     """
     names = list(known)
-    for form in (str, _tag, _code):
-        wanted = form(language)
-        for name in names:
-            if form(name) == wanted:
-                return name
+    if language in names:
+        return language
+    wanted = any_language(language)
+    read = [*map(any_language, names)]
+    for alike in ([one == wanted for one in read], [one.code == wanted.code for one in read]):
+        if True in alike:
+            return names[alike.index(True)]
     return None
 
 
-def _tag(text: str) -> str:
-    with suppress(SettingsError):
-        return read_language(text).tag
-    return text
+def own_language(language: str, known: Sequence[str]) -> str:
+    """Return :func:`find_language` among the languages of a model.
+
+    Raises SettingsError where the model has none such.
+    """
+    found = language if language in known else find_language(language, known)
+    if found is None:
+        *others, last = known
+        names = f"{', '.join(others)} and {last}" if others else last
+        raise SettingsError(f"the model's languages are {names}, not {language!r}")
+    return found
 
 
-def _code(text: str) -> str:
+def any_language(text: str) -> Language:
+    """Return :func:`read_language`, or a language of which nothing but its code is known."""
     with suppress(SettingsError):
-        return read_language(text).code
-    return text
+        return read_language(text)
+    return Language(text)
 
 
 @functools.cache
@@ -192,6 +202,12 @@ def _data(name: str) -> Mapping[str, Any]:
 
     table: Mapping[str, Any] = get_global(name)  # type: ignore[arg-type]
     return table
+
+
+@functools.cache
+def _further() -> dict[str, Any]:
+    """Return what the CLDR lacks: more codes, and more scripts of languages."""
+    return read_toml(Path(__file__).with_name("languages.toml"))
 
 
 @functools.cache
@@ -206,7 +222,8 @@ def _names() -> dict[str, str]:
 @functools.cache
 def _codes() -> frozenset[str]:
     """Return the codes of languages that the CLDR has, of two letters or three."""
-    tags = chain(_data("likely_subtags"), _names().values(), _NO_LANGUAGE)
+    further = str(_further()["codes"]).split()
+    tags = chain(_data("likely_subtags"), _NO_LANGUAGE, further)
     first = (re.split("[-_]", tag)[0] for tag in tags)
     return frozenset(code for code in first if 2 <= len(code) <= 3)
 
@@ -221,9 +238,9 @@ def _likely_scripts(code: str) -> dict[str, str]:
     for name in (code, *(theirs for theirs, ours in _OURS.items() if ours == code)):
         for key, (_, script, *_) in _likely_subtags().get(name, {}).items():
             found.setdefault(key, script)
-    if code in _FURTHER and found:
-        found["further"] = _FURTHER[code]
-    return found
+    first, further = (str(_further()[table].get(code, "")) for table in ("likely", "scripts"))
+    more = {script: script for script in (found.get("", ""), *further.split()) if script}
+    return (found | {"": first} | more) if first else found | more
 
 
 @functools.cache

@@ -53,7 +53,7 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return load(toy_model(tmp_path_factory.mktemp("models") / "aa-bb"))
+    return load(toy_model(tmp_path_factory.mktemp("models") / "aa-ba"))
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_help_knows_the_names() -> None:
 
 @pytest.mark.parametrize("name", ["score", "encode"])
 def test_one_sentence_is_not_a_list_of_letters(model: Model, name: str) -> None:
-    other: Any = "bb" if name == "encode" else ["b1"]
+    other: Any = "ba" if name == "encode" else ["b1"]
     with pytest.raises(TypeError, match=r"s is one str, not a list of them; put it into a list"):
         getattr(model, name)("a1", other)
     with pytest.raises(TypeError, match=r"s\[1\] is None, not a str"):

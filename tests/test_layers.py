@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).parents[1] / "bitextfilter"
 
 LAYERS = (
     {"errors", "arrays"},
-    {"io", "languages"},
-    {"settings"},
+    {"io"},
+    {"settings", "languages"},
     {"text", "models"},
     {"encoders", "translation", "similarity"},
     {"training", "mining", "scoring", "filters", "corpus", "evaluation"},

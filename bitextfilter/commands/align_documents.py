@@ -18,6 +18,7 @@ from bitextfilter.commands.frame.documents import (
     warn_of_languages,
 )
 from bitextfilter.commands.frame.given import VectorFiles
+from bitextfilter.commands.frame.language_options import as_languages
 from bitextfilter.commands.frame.links import (
     AlignedDocument,
     LinkForm,
@@ -29,7 +30,6 @@ from bitextfilter.commands.frame.options import (
     ModelName,
     NumberRange,
     argument,
-    as_languages,
     as_score,
     flag,
     option,

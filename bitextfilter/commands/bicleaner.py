@@ -139,7 +139,7 @@ def _rules(run: Run, chosen: Chosen) -> Pipeline:
 
     able, passed_over = usable(parse_rules(("default",)), chosen.languages)
     for reason in dict.fromkeys(passed_over.values()):
-        run.note(f"passed over: {reason}")
+        run.tell(f"not applied: {reason}", always=True)
     return Pipeline(able)
 
 

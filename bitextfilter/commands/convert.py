@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.language_options import as_languages
 from bitextfilter.commands.frame.options import (
     argument,
-    as_languages,
     flag,
     is_given,
     needs_own_file,

@@ -8,20 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.language_options import as_tag, languages_option
 from bitextfilter.commands.frame.options import (
     DEFAULT_MODEL,
     CutMeasure,
     Scaling,
     as_column,
-    as_language,
     flag,
     is_given,
-    languages_option,
     option,
     row_options,
 )
@@ -63,13 +62,11 @@ class _Settings:
     without: tuple[str, ...] = option(
         "--without NAME", "Leave out this default rule, or rule of FILE; repeatable.", multiple=True
     )
-    languages: tuple[str, str] | None = languages_option()
+    languages: tuple[str, str] | None = languages_option(tags=True)
     folder: str | None = option(
         "--model NAME|DIR", "Take the languages, and a recommended cut, from this model."
     )
-    one: str | None = option(
-        "--one LANG", "Rows are texts of this language, not pairs.", as_language
-    )
+    one: str | None = option("--one LANG", "Rows are texts of this language, not pairs.", as_tag)
     where: int | str | None = option(
         "--column COLUMN", "Column of the text, with --one  [default: the whole line]", as_column
     )
@@ -185,10 +182,11 @@ def _usable_rules(
         if settings.file is None:
             raise click.UsageError(f"--rule: {error}") from error
         raise
-    for reason in dict.fromkeys(passed_over.values()):
-        run.note(f"passed over: {reason}")
+    if passed_over:
+        reasons = "; ".join(dict.fromkeys(passed_over.values()))
+        run.tell(f"not applied: {reasons}", always=languages is not None)
     run.facts["languages"] = ",".join(languages) if languages else None
-    run.facts["passed over"] = dict(passed_over)
+    run.facts["not applied"] = dict(passed_over)
     return able, languages
 
 
@@ -370,10 +368,13 @@ def _report(run: Run, tally: Tally, pipeline: Pipeline) -> None:
     }
     run.facts["words"] = [*tally.words]
     run.facts["kept words"] = [*tally.kept_words]
-    width = max(map(len, pipeline.labels), default=4)
+    skipped = cast("dict[str, str]", run.facts["not applied"])
+    width = max(map(len, (*pipeline.labels, *skipped)), default=4)
     run.note(f"{'rule':{width}}  dropped   unique")
     for label, _, dropped, unique in counts:
         run.note(f"{label:{width}} {dropped:8d} {unique:8d}")
+    for name in skipped:
+        run.note(f"{name:{width}}  not applied")
     good = run.counts["rows"] - run.counts["rejected"]
     for label, _, dropped, _ in counts:
         if good and dropped == good:

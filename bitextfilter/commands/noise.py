@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.options import COUNT, flag, languages_option, option, row_options
+from bitextfilter.commands.frame.language_options import languages_option
+from bitextfilter.commands.frame.options import COUNT, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
 from bitextfilter.corpus.mistakes import MISTAKES
@@ -26,6 +27,7 @@ from bitextfilter.corpus.noise import (
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines
 from bitextfilter.io.rows import BadRow, Row, RowReader, with_texts
+from bitextfilter.languages import any_language
 
 MISTAKE_MAKERS = {kind: mistake.make for kind, mistake in MISTAKES.items()}
 
@@ -165,6 +167,7 @@ def _related(settings: _Settings) -> dict[str, dict[str, list[str]]]:
     """Read --related."""
     table: dict[str, dict[str, list[str]]] = {}
     for language, word, other in _fields(settings.related, "--related", 3):
+        language = any_language(language).code
         table.setdefault(language, {}).setdefault(word.lower(), []).append(other)
     return table
 

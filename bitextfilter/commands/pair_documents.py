@@ -14,6 +14,7 @@ import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.documents import SentenceReader, warn_of_languages
+from bitextfilter.commands.frame.language_options import as_languages
 from bitextfilter.commands.frame.options import (
     COUNT,
     DIGITS,
@@ -22,7 +23,6 @@ from bitextfilter.commands.frame.options import (
     MinScore,
     ModelName,
     argument,
-    as_languages,
     as_optional_min_score,
     flag,
     option,

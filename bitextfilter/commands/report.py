@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     NATURAL,
     RowSettings,
     as_column,
-    languages_option,
     needs_own_file,
     option,
     row_options,
@@ -98,7 +98,7 @@ class _Settings:
         "--manifests FILE", "Show this manifest; repeat it for more.", multiple=True
     )
     title: str | None = option("--title TEXT", "Title of the page  [default: the input's name]")
-    languages: tuple[str, str] | None = languages_option()
+    languages: tuple[str, str] | None = languages_option(tags=True)
     count: str = option("--count", "The unit of lengths.", ["words", "characters"], "words")
     pairs: int = option(
         "--pairs", "Pairs shown for each tenth of the corpus.", click.IntRange(1, 100), 10

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from bitextfilter.commands.frame.command import command, group
+from bitextfilter.commands.frame.language_options import as_language
 from bitextfilter.commands.frame.options import COUNT, argument, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import OutputError
@@ -105,7 +106,7 @@ class _Cutting:
     )
     join: bool = flag("--join", "Turn pieces back into text.")
     language: str = option(
-        "--language CODE", "Language of the text, for models of Moses' tokens.", default="en"
+        "--language CODE", "Language of the text, for models of Moses' tokens.", as_language, "en"
     )
 
 

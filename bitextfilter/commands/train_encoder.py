@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import FOLDER, as_language, is_given, option
+from bitextfilter.commands.frame.language_options import as_language
+from bitextfilter.commands.frame.options import FOLDER, is_given, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
     NEW_MODEL,
@@ -85,7 +86,7 @@ class _Settings(PairTraining):
         "word,trigram]",
     )
     pivot: str | None = option(
-        "--pivot LANGUAGE", "The third language of --architecture pivot, such as fr."
+        "--pivot LANGUAGE", "The third language of --architecture pivot, such as fr.", as_language
     )
     source_pivot: tuple[str, ...] = option(
         "--source-pivot FILE[@WEIGHT]",

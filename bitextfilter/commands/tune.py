@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     COUNT,
     FILE,
@@ -16,7 +17,6 @@ from bitextfilter.commands.frame.options import (
     argument,
     cores,
     flag,
-    languages_option,
     needs_own_file,
     option,
 )

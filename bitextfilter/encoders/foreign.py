@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.errors import DeviceError, SettingsError
+from bitextfilter.languages import find_language
 from bitextfilter.models.folders import read_config
 from bitextfilter.models.foreign import ONNX, STATIC, ForeignFiles, files_of
 from bitextfilter.text.processor import TextProcessor
@@ -38,7 +39,8 @@ def _processor(
             f" or in the name of the model, {folder.name}:en,de"
         )
     if not known or len(known) == 2:
-        pair = languages or (known[0], known[1])
+        first, second = languages or (known[0], known[1])
+        pair = (find_language(first, known) or first, find_language(second, known) or second)
         if known and set(pair) - set(known):
             raise SettingsError(
                 f"{folder.name} is a model of {'-'.join(known)}, not {'-'.join(pair)}"

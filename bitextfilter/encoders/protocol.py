@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bitextfilter.arrays import Vectors
+from bitextfilter.languages import own_language
 from bitextfilter.text.processor import TextProcessor
 
 MOST_OF_NETWORKS, MOST_OF_AVERAGES = 8192, 4096
@@ -39,4 +40,5 @@ class SentenceEncoder(Protocol):
 
 def side_of(processor: TextProcessor, language: str) -> int:
     """Return the side, 0 or 1, of a known language: of more than two, all are the source."""
-    return processor.languages.index(language) if len(processor.known) <= 2 else 0
+    two = len(processor.known) <= 2
+    return processor.languages.index(own_language(language, processor.known)) if two else 0

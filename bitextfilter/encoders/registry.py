@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from bitextfilter.encoders.foreign import load_foreign
 from bitextfilter.encoders.joined import JoinedEncoder
 from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.languages import find_language
 from bitextfilter.models.folders import SECOND, read_config
 from bitextfilter.models.registry import Architecture, NetworkType, Processor, Registry, needing
 from bitextfilter.text.processor import TextProcessor
@@ -70,10 +72,15 @@ def _of_pair(
             " two of the columns, as --languages de,cs or in the name of the model,"
             f" {folder.name}:de,cs"
         )
-    if languages is not None and languages != processor.languages:
+    if languages is not None and _own(languages, known) != processor.languages:
         own, wanted = ("-".join(each) for each in (processor.languages, languages))
         raise SettingsError(f"{folder.name} is a model of {own}, not of {wanted}")
     return processor
+
+
+def _own(languages: tuple[str, str], known: Sequence[str]) -> tuple[str, ...]:
+    """Return two languages as a model spells them, where it knows them."""
+    return tuple(find_language(language, known) or language for language in languages)
 
 
 def load_encoder(

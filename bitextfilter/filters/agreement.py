@@ -126,7 +126,7 @@ _PLACEHOLDER = regex.compile(
     r"%%"
     r"|(?P<named>[%$\#]?\{\{?\s*-?[\p{L}\p{N}_][\p{L}\p{N}_.:$!|\[\]-]*\s*\}\}?|\{\}"
     r"|%\([\p{L}\p{N}_.-]+\)\p{L}|%<\w+>|%[A-Za-z]\w*_\w+|%(?:[A-Z]{2}[A-Z0-9_]*|[a-z_]{4,})%(?!%))"
-    r"|(?<=[0-9]\s?)%-?\p{L}{2,}"
+    r"|(?<=[0-9]\s?)%(?:-\p{L}|\p{L}{2})\p{L}*+"
     r"|%(?P<place>[0-9]++\$)?[-+#0']*+(?:[0-9]++|\*)?(?:\.(?:[0-9]++|\*))?(?:hh?|ll?|[jztLq])?"
     r"(?P<kind>[diouxXeEfgGaAcspnm@])"
     r"|(?P<named>%L?[1-9][0-9]?)(?![0-9$])"
@@ -209,8 +209,8 @@ class Placeholders(_Copied):
     """The sides hold the same placeholders of programs, in any order; ``allowed`` may differ.
 
     ``%s``, ``%1$d``, ``%(name)s``, ``%1``, ``%{x}``, ``${x}``, ``{0}``, ``{name}`` and ``{{x}}``;
-    ``%2$s`` is the same as ``%s``. 5 % is not a placeholder. The first 10,000 of a side are
-    compared.
+    ``%2$s`` is the same as ``%s``. 5 % is not a placeholder, nor %40 where the other side has the
+    number 40. The first 10,000 of a side are compared.
     """
 
     name = "placeholders"
@@ -233,6 +233,20 @@ class Placeholders(_Copied):
             if (kind or named) and not (numbered and whole in seen):
                 yield plain
             seen.add(whole)
+
+    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
+        """Leave out per cent as Turkish and Basque write them: ``%40``."""
+        one, other = super().unmatched(source, target, languages)
+        return (
+            [item for item in one if not _is_percentage(item, target)],
+            [item for item in other if not _is_percentage(item, source)],
+        )
+
+
+def _is_percentage(item: str, there: str) -> bool:
+    """Return whether the number of ``%40`` stands *there* without a per cent sign before it."""
+    found = re.fullmatch(r"%([1-9][0-9]?)", item)
+    return bool(found and re.search(rf"(?<![%0-9])(?<!% ){found[1]}(?![0-9$])", there))
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from itertools import compress, filterfalse
 
 import numpy as np
+import regex
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.facts import letters_in
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
+from bitextfilter.languages import any_language
 from bitextfilter.text import characters
-from bitextfilter.text.language import load_identifier
+from bitextfilter.text.language import IDENTIFIERS, load_identifier, untaught_scripts
 
 
 def _share(part: Integers, whole: Integers, of_nothing: float) -> Floats:
@@ -45,8 +47,12 @@ class AlphabetRatio(SideBounded):
 
 @dataclass(frozen=True)
 class Script(Bounded):
-    """Each side has a large enough share of letters of its language's script.
+    """Each side has a large enough share of letters of its language's scripts.
 
+    The scripts are the likely ones of the Unicode CLDR, or that of a tag (``sr-Latn``). A Chinese
+    character counts as three letters of an alphabet, a kana or Korean syllable as two. Of
+    simplified or traditional Chinese (``zh-Hans``, ``zh-TW``), the share among the characters that
+    only one of them has counts, too, if a side has two of the other.
     ``source`` and ``target`` name Unicode scripts instead (``source=Latin,target=Han,Latin``);
     then letters of no script, as the long mark of Japanese, count as foreign. A side without
     letters has 1.
@@ -75,21 +81,60 @@ class Script(Bounded):
                 "(source=Latin,target=Cyrillic)"
             )
 
+    def unable(self, languages: LanguagePair) -> dict[int, str]:
+        """Return the sides with neither a named script nor a known one."""
+        named = (self.source, self.target)
+        return {
+            place: f"the script of {language} is unknown"
+            for place, language in enumerate(languages or ())
+            if named[place] is None and not any_language(language).scripts
+        }
+
     def values(self, pairs: Pairs) -> Floats:
         shares = np.ones((len(pairs), len(pairs.sides)))
         for place, side in enumerate(pairs.sides):
             if (named := (self.source, self.target)[place]) is not None:
-                scripts = named.split(",")
-            elif side.language is not None:
-                scripts = [*characters.scripts_of(side.language), "Common", "Inherited"]
-            else:
-                continue
-            own, letters = (
-                side.counted(letters_in(*scripts)),
-                side.counted(characters.is_alphabetic()),
-            )
-            shares[:, place] = _share(own, letters, of_nothing=1)
+                shares[:, place] = _share_in(side, *named.split(","))
+            elif side.language is not None and side.language.scripts:
+                share = _weighed_share(side, side.language.scripts)
+                shares[:, place] = np.minimum(share, _variant_share(side, side.language.variant))
         return shares
+
+
+def _share_in(side: BatchSide, *scripts: str) -> Floats:
+    """Return the share of the letters of each sentence that are in *scripts*, ``(n,)``."""
+    letters = side.counted(characters.is_alphabetic())
+    return _share(side.counted(letters_in(*scripts)), letters, of_nothing=1)
+
+
+_WORTH = {"Hani": 3, "Hang": 2, "Hira": 2, "Kana": 2, "Yiii": 2}
+"""Scripts → letters of an alphabet that a character is worth: see ``BatchSide.letter_lengths``."""
+
+
+def _weighed_share(side: BatchSide, scripts: Sequence[str]) -> Floats:
+    """Return the share of letters in the *scripts* of a language, ``(n,)``.
+
+    A character of a dense script counts as several: a Latin name may be longer than the rest.
+    """
+    own = side.counted(letters_in(*scripts, "Common", "Inherited"))
+    letters = side.counted(characters.is_alphabetic())
+    for script in set(scripts) & set(_WORTH):
+        more = (_WORTH[script] - 1) * side.counted(letters_in(script))
+        own, letters = own + more, letters + more
+    return _share(own, letters, of_nothing=1)
+
+
+_FEWEST_OTHERS = 2
+"""Characters of the other variant: a name or an old form may have one."""
+
+
+def _variant_share(side: BatchSide, variant: str | None) -> Floats:
+    """Return the share of characters of a variant of Chinese among those of one alone, ``(n,)``."""
+    if variant is None:
+        return np.ones(len(side))
+    other = "Hant" if variant == "Hans" else "Hans"
+    own, others = (side.counted(characters.only_in(each)) for each in (variant, other))
+    return np.where(others < _FEWEST_OTHERS, 1.0, _share(own, own + others, of_nothing=1))
 
 
 @dataclass(frozen=True)
@@ -110,7 +155,7 @@ class Letters(SideBounded):
     def side_values(self, side: BatchSide) -> Floats:
         if side.language is None:
             return np.ones(len(side))
-        own = side.alphabetic & characters.alphabet(side.language)[side.codes]
+        own = side.alphabetic & characters.alphabet(side.language.tag)[side.codes]
         return _share(side.count(own), side.count(side.alphabetic), of_nothing=1)
 
 
@@ -181,6 +226,16 @@ class ScriptInconsistencies(SideBounded):
         return np.bincount(np.searchsorted(side.ends, first[scripts > 1]), minlength=len(side))
 
 
+_MOSTLY = 0.5
+_WORD = regex.compile(r"\p{L}+")
+_REPEATED = regex.compile(r"(\p{L}{1,4})\1{2,}")
+
+
+def _distinct_letters(text: str) -> int:
+    """Count the letters of the words of a text, each word once, and ``hahaha`` as ``ha``."""
+    return sum(map(len, {_REPEATED.sub(r"\1", word) for word in _WORD.findall(text.lower())}))
+
+
 def _is_name(word: str) -> bool:
     """Return True if the first letter of *word* is a capital."""
     return next(filter(str.isalpha, word), "").isupper()
@@ -192,8 +247,9 @@ class Language(Bounded):
 
     For fastText, ``identifier`` is the file, and ``labels=eng_Latn,deu_Latn`` gives its names of
     the languages where they differ. Without ``minimum`` each identifier has its own, low enough
-    to pass names and short text. Sides with fewer than ``letters`` letters pass. A side may have
-    foreign names: one that fails is identified again without the words that have a capital.
+    to pass names and short text. Sides with fewer than ``letters`` letters pass. One that fails is
+    identified again without the words that have a capital, which may be foreign names. A side with
+    fewer letters if each word counts once (``Bye bye bye!``) passes, too.
     """
 
     name = "language"
@@ -218,12 +274,19 @@ class Language(Bounded):
         super().prepare(languages)
         if len(self._names(languages)) != len(languages or ()):
             raise SettingsError(f"{self.name}: give a label for each side, as eng_Latn,deu_Latn")
-        identifier = load_identifier(self.identifier)
-        for language in self._names(languages):
-            if not identifier.knows(language):
-                raise SettingsError(
-                    f"{self.name}: {self.identifier} cannot identify the language {language!r}"
-                )
+        for reason in self.unable(languages).values():
+            raise SettingsError(f"{self.name}: {reason}")
+
+    def unable(self, languages: LanguagePair) -> dict[int, str]:
+        """Return the sides in a language that the identifier does not know."""
+        if languages is None:
+            return {}
+        knows = load_identifier(self.identifier).knows
+        return {
+            place: f"{self.identifier} cannot identify the language {language!r}"
+            for place, language in enumerate(self._names(languages))
+            if not knows(language)
+        }
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -233,13 +296,26 @@ class Language(Bounded):
 
     def values(self, pairs: Pairs) -> Floats:
         values = np.ones((len(pairs), len(pairs.sides)))
-        names = self._names(pairs.languages)
-        for place, (side, name) in enumerate(zip(pairs.sides, names, strict=False)):
+        tags = tuple(side.language.tag for side in pairs.sides if side.language is not None)
+        knows = load_identifier(self.identifier).knows
+        for place, (side, name) in enumerate(zip(pairs.sides, self._names(tags), strict=False)):
+            if not knows(name):
+                continue
             letters = side.counted(characters.in_category("L"))
             enough = np.flatnonzero(letters >= self.letters)
             texts = [side.sentences[index] for index in enough.tolist()]
             values[enough, place] = self._probabilities(texts, name)
+            self._excuse(values[:, place], side)
         return values
+
+    def _excuse(self, values: Floats, side: BatchSide) -> None:
+        """Pass sentences that fail, in a script in which identifiers do not know the language."""
+        failed = np.flatnonzero(values < self.bounds[0])
+        if len(failed) and self.identifier in IDENTIFIERS and side.language is not None:
+            untaught = untaught_scripts(side.language)
+            if untaught:
+                shares = _share_in(side.at(failed), *untaught)
+                values[failed[shares > _MOSTLY]] = 1
 
     def _probabilities(self, sentences: Sequence[str], language: str) -> Floats:
         """Return the probabilities of *language*, at best of the words without a capital alone."""
@@ -250,6 +326,9 @@ class Language(Bounded):
         again = [sum(map(str.isalpha, rest)) >= self.letters for rest in rests]
         some = failed[again]
         found[some] = np.maximum(found[some], identify([*compress(rests, again)], language))
+        failed = np.flatnonzero(found < low)
+        distinct = [_distinct_letters(sentences[at]) for at in failed.tolist()]
+        found[failed[np.array(distinct, dtype=np.int64) < self.letters]] = 1
         return found
 
     def _names(self, languages: LanguagePair) -> tuple[str, ...]:

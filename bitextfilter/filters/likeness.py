@@ -37,7 +37,8 @@ _LONGEST = 10_000
 class Identical(PairFault):
     """The sides differ in their letters or digits, apart from case.
 
-    Pairs with a side of fewer than ``words`` words pass. Sides with neither letters nor digits are
+    Pairs with a side of fewer than ``words`` words pass; in scripts written without spaces, two or
+    five characters count as a word, as in ``length``. Sides with neither letters nor digits are
     compared as they are.
     """
 
@@ -55,7 +56,7 @@ class Identical(PairFault):
             source, target = (side.counted(sort) for side in pairs.sides)
             suspects &= source == target
         for side in pairs.sides:
-            suspects &= side.word_counts >= self.words
+            suspects &= side.token_counts >= self.words
         return suspects
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
@@ -73,7 +74,8 @@ class Similarity(Bounded):
     """The sides are not near copies, by edit distance in characters or words (``count``).
 
     The value is 1 - Levenshtein distance / length of the longer side, 1 for two empty sides.
-    ``lowercase`` ignores case. Of longer sides the first 10,000 characters are compared.
+    ``lowercase`` ignores case. Of longer sides the first 10,000 characters are compared. Pairs
+    with a side of fewer than ``words`` words, as in ``identical``, have 0.
     """
 
     name = "similarity"
@@ -84,6 +86,7 @@ class Similarity(Bounded):
     maximum: float | None = 0.9
     count: str = setting("characters", choices=("characters", "words"))
     lowercase: bool = False
+    words: int = setting(0, within=">= 0")
 
     def sure(self, pairs: Pairs) -> Mask | None:
         """Select pairs that lack too many of each other's characters."""
@@ -108,9 +111,13 @@ class Similarity(Bounded):
             sources, targets = ([text.lower() for text in side] for side in (sources, targets))
         if self.count == "characters":
             scorer = Levenshtein.normalized_similarity
-            return cpdist(sources, targets, scorer=scorer, dtype=np.float64, workers=1)
-        split = ((a.split(), b.split()) for a, b in zip(sources, targets, strict=True))
-        return np.array([Levenshtein.normalized_similarity(a, b) for a, b in split])
+            values = cpdist(sources, targets, scorer=scorer, dtype=np.float64, workers=1)
+        else:
+            split = ((a.split(), b.split()) for a, b in zip(sources, targets, strict=True))
+            values = np.array([Levenshtein.normalized_similarity(a, b) for a, b in split])
+        if self.words:
+            values[np.min([side.token_counts for side in pairs.sides], axis=0) < self.words] = 0
+        return values
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.filters.facts import SPREAD, FactReader, Facts, Sort, holds, sketched
 from bitextfilter.io.fields import Utf8, Utf8Texts, utf8_of
+from bitextfilter.languages import any_language
 from bitextfilter.text import characters
 
 SIDES = ("source", "target")
+
+_SYLLABLES = ("Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Yi")
+"""Scripts of which a character is worth two letters or more."""
 
 _UTF32 = f"utf-32-{sys.byteorder[0]}e"
 
@@ -29,18 +33,22 @@ class BatchSide:
     reader: FactReader | None = None
 
     def __init__(self, sentences: Sequence[str], language: str | None = None) -> None:
-        """Take *sentences* without line ends, and their *language* if it is known."""
+        """Take *sentences* without line ends, and their *language*, as ``en``, if it is known."""
         self.sentences = sentences
-        self.language = language
+        self.language = None if language is None else any_language(language)
         self._masks: dict[str | int, tuple[Sort, Mask]] = {}
 
     def __len__(self) -> int:
         """Return n."""
         return len(self.sentences)
 
+    @property
+    def _tag(self) -> str | None:
+        return self.language and self.language.tag
+
     def at(self, places: Integers) -> BatchSide:
         """Return the sentences at these places, ascending, shape ``(m,)``."""
-        side = BatchSide(_chosen(self.sentences, places), self.language)
+        side = BatchSide(_chosen(self.sentences, places), self._tag)
         side.reader = self.reader
         return side
 
@@ -249,7 +257,7 @@ class BatchSide:
         unspaced = self.script_in(*characters.UNSPACED)
         if not unspaced.any():
             return None
-        side = BatchSide(self.sentences, self.language)
+        side = BatchSide(self.sentences, self._tag)
         side.codes = np.where(unspaced, np.uint32(0x20), self.codes)
         return side
 
@@ -257,20 +265,38 @@ class BatchSide:
     def token_counts(self) -> Floats:
         """Words of each sentence, ``(n,)``; of unspaced scripts, some characters count as one.
 
-        Where there are such characters, words without a letter or digit are not counted: they are
-        the punctuation between them.
+        A sentence with such characters has one at least, and words without a letter or digit are
+        not counted there: they are the punctuation between them.
         """
         words = self.word_counts.astype(np.float64)
         if not self._unspaced.any():
             return words
         unspaced = np.zeros(len(self))
-        for name, size in characters.UNSPACED.items():
-            unspaced += self.counted(characters.in_script(name)) / size
+        for size in sorted({*characters.UNSPACED.values()}):
+            scripts = (name for name, own in characters.UNSPACED.items() if own == size)
+            unspaced += self.counted(characters.in_script(*scripts)) / size
         letters = characters.in_category("L", "N")
         others = self._facts.spaced_words(letters) if self._facts else None
         if others is None:
             others = self.spaced.words_holding(letters)
-        return np.where(unspaced > 0, others + unspaced, words)
+        return np.where(unspaced > 0, np.maximum(1, others + unspaced), words)
+
+    @property
+    def letter_tokens(self) -> Floats:
+        """Tokens of each sentence, as in ``token_counts``, that hold a letter, ``(n,)``."""
+        words = self.words_holding(characters.in_category("L"))
+        return np.where(self._unspaced > 0, self.token_counts, words)
+
+    @property
+    def letter_lengths(self) -> Integers:
+        """Characters but white space, each as the letters of an alphabet it is worth, ``(n,)``.
+
+        In translations, an English letter has .3 Chinese characters, and .5 kana, Korean and Yi
+        syllables; of other scripts .6 to 1.4 (the Declaration of Human Rights, newstest2021).
+        """
+        visible = self.lengths - self.counted(characters.is_space())
+        syllables = self.counted(characters.in_script(*_SYLLABLES))
+        return visible + syllables + self.counted(characters.in_script("Han"))
 
     @property
     def _unspaced(self) -> Integers:
@@ -327,14 +353,15 @@ class Pairs:
         Args:
             sources: n sentences.
             targets: their n partners; None: there is one side.
-            languages: the code of each side (ISO 639-1), if they are known.
+            languages: of each side, in any spelling, if they are known.
             column: returns the numbers of a column by its name, ``(n,)``; NaN: no number.
         """
         texts = (sources,) if targets is None else (sources, targets)
         self.sides = tuple(map(BatchSide, texts, languages or (None,) * len(texts)))
         """Source and target, or the only side."""
-        self.languages = languages
-        self._column = column
+        self.languages = languages and tuple(any_language(each).code for each in languages)
+        """The codes of the sides, as ``zh`` of ``zh-Hans``."""
+        self._tags, self._column = languages, column
 
     def __len__(self) -> int:
         """Return n."""
@@ -359,7 +386,7 @@ class Pairs:
         """Return the pairs at these places, shape ``(m,)``."""
         texts = [_chosen(side.sentences, places) for side in self.sides]
         column = self._column and (lambda name: self.column(name)[places])
-        pairs = Pairs(texts[0], texts[1] if len(texts) > 1 else None, self.languages, column)
+        pairs = Pairs(texts[0], texts[1] if len(texts) > 1 else None, self._tags, column)
         return pairs.read_by(self.source.reader)
 
     def read_by(self, reader: FactReader | None) -> Pairs:

@@ -23,6 +23,7 @@ from bitextfilter.filters import (
     web,
 )
 from bitextfilter.filters.custom import imported_rule
+from bitextfilter.filters.pairs import SIDES
 from bitextfilter.filters.rule import LanguagePair, Rule, sides_of
 
 _MODULES = (shape, language, likeness, web, agreement, figures, fluency, custom)
@@ -179,10 +180,11 @@ def listing(names: Sequence[str] = ()) -> str:
 
 DEFAULT = tuple(
     """
-    empty length:count=tokens,maximum=200 length-ratio:count=tokens,maximum=3
-    long-word:maximum=100 letter-words alphabet-ratio:minimum=0.3 only-symbols only-numbers
-    script identical similarity repetition bad-encoding unicode-noise escaped-unicode
-    space-noise glued-words urls breadcrumbs boilerplate placeholders tags language
+    empty length:count=tokens,maximum=200 length-ratio:count=letters,maximum=2.5,added=5
+    long-word:maximum=100 letter-words alphabet-ratio:minimum=0.3,exclude_whitespace=yes
+    only-symbols only-numbers script identical:words=2 similarity:words=2 repetition:least=24
+    bad-encoding unicode-noise escaped-unicode space-noise glued-words urls:count=words
+    breadcrumbs boilerplate placeholders tags language
     """.split()  # noqa: SIM905 - a list would be a page long
 )
 """Default rules: they keep good bitext of any language."""
@@ -257,7 +259,8 @@ def usable(
     """Return the rules that can run, and by name why each skipped rule cannot.
 
     Only optional rules are skipped; errors of others are raised, with their file. An optional
-    rule gives way to a rule of its name that is asked for. A single language is that of texts of
+    rule gives way to a rule of its name that is asked for. One that cannot check the language of
+    a side is skipped for it, as ``language(target)``. A single language is that of texts of
     one side: rules that compare sides are refused, and those of the default ones left out.
     """
     one = sides_of(languages) == 1
@@ -270,11 +273,18 @@ def usable(
         try:
             if one:
                 _refuse_two_sides(rule)
-            rule.prepare(languages)
+            unable = rule.unable(languages)
+            if not (optional and unable):
+                rule.prepare(languages)
         except (SettingsError, DeviceError) as error:
             if not optional:
                 raise type(error)(f"{file}: " * bool(file) + str(error)) from error
             passed_over[rule.name] = str(error)
+            continue
+        names = SIDES if sides_of(languages) > 1 else ("",)
+        sides = {rule.named(names[side]): why for side, why in unable.items()}
+        passed_over |= {name: f"{name}: {why}" for name, why in sides.items()}
+        if len(unable) == len(names):
             continue
         if rule in able:
             raise SettingsError(f"{file}: " * bool(file) + f"{rule.name} is given twice")

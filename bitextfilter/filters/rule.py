@@ -19,7 +19,7 @@ from bitextfilter.filters.pairs import SIDES, BatchSide, Pairs
 from bitextfilter.settings import Settings
 
 LanguagePair = tuple[str, ...] | None
-"""Codes of source and target, or of the only side (ISO 639-1), if they are known."""
+"""Tags of source and target, or of the only side, as ``pt-BR``, if they are known."""
 
 
 def sides_of(languages: LanguagePair) -> int:
@@ -109,6 +109,10 @@ class Rule(Settings, ABC):
         """
         if self.needs_languages and languages is None:
             raise SettingsError(f"{self.name}: needs to know the languages: --languages en,de")
+
+    def unable(self, languages: LanguagePair) -> dict[int, str]:
+        """Return the sides whose language the rule cannot check → why. They pass."""
+        return {}
 
     @property
     def label(self) -> str:
@@ -299,9 +303,13 @@ class SideFault(Rule):
                 raise SlowRuleError(self.name, index) from error
         return found
 
+    def faulty_sides(self, pairs: Pairs) -> Mask:
+        """Return the sides that have the fault, shape ``(n, sides)``."""
+        return np.stack([self.faulty(side) for side in pairs.sides], axis=1)
+
     def check(self, pairs: Pairs) -> RuleResult:
         """Look for the fault in every sentence; name it only where the reason is asked for."""
-        faulty = np.stack([self.faulty(side) for side in pairs.sides], axis=1)
+        faulty = self.faulty_sides(pairs)
 
         def reason(index: int) -> str:
             sides = zip(pairs.side_names, pairs.sides, faulty[index], strict=True)

@@ -16,6 +16,7 @@ from bitextfilter.filters.registry import (
     without,
 )
 from bitextfilter.io.files import read_toml
+from bitextfilter.languages import read_language
 
 _KEYS = ("default", "include", "languages", "rule", "without")
 
@@ -87,7 +88,7 @@ def _rule_set(
         before, known = _replaced(before, rules), theirs or known
     before = without(_with_default(before, settings.get("default")), names)
     own = tuple(_own_rules(settings, file, recommend))
-    own_languages = languages and (languages[0], languages[1])
+    own_languages = languages and (read_language(languages[0]).tag, read_language(languages[1]).tag)
     return RuleSet(_replaced(before, own), own_languages or known)
 
 

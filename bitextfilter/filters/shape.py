@@ -21,6 +21,7 @@ from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Cost, LanguagePair, PairFault, SideBounded, SideFault
 from bitextfilter.settings import setting
 from bitextfilter.text import characters
+from bitextfilter.text.units import UNSPACED
 
 _LONGEST = 10_000
 """Characters of a side that are compared: the time grows with their square."""
@@ -29,6 +30,7 @@ _UNITS: dict[str, Callable[[BatchSide], NDArray[Any]]] = {
     "words": lambda side: side.word_counts,
     "tokens": lambda side: side.token_counts,
     "characters": lambda side: side.lengths,
+    "letters": lambda side: side.letter_lengths,
     "bytes": lambda side: side.utf8.ends - side.utf8.starts,
 }
 
@@ -50,14 +52,16 @@ class Empty(SideFault):
 
 @dataclass(frozen=True)
 class Length(SideBounded):
-    """Each side has a length within bounds, in words, tokens, characters or bytes (``count``).
+    """Each side has a length within bounds, in words, tokens, characters, letters or bytes.
 
     Words stand between spaces. Tokens are words, but in scripts written without spaces two
-    characters (Chinese, Japanese) or five (Thai, Khmer, Lao...) count as one.
+    characters (Chinese, Japanese) or five (Thai, Khmer, Lao...) count as one. Letters are
+    characters but white space; a Chinese character counts as three, a kana or Korean syllable as
+    two. ``count`` says which.
     """
 
     name = "length"
-    unit = "words (or tokens, characters, bytes) of each side, 0 and up"
+    unit = "words (or tokens, characters, letters, bytes) of each side, 0 and up"
     origin = (
         "Wieting et al. 2017, sections 5.5–5.7; OpusFilter LengthFilter; Bicleaner not_too_short"
     )
@@ -74,8 +78,8 @@ class Length(SideBounded):
 class LengthRatio(Length):
     """The longer side is at most ``maximum`` times as long as the shorter one.
 
-    ``count`` is words, tokens, characters or bytes, as in ``length``. A blank side counts as half
-    a unit, so that the ratio is finite.
+    ``count`` is as in ``length``. A blank side counts as half a unit, so that the ratio is finite.
+    ``added`` is added to both lengths: short sides may then differ more than long ones.
     """
 
     name = "length-ratio"
@@ -85,9 +89,10 @@ class LengthRatio(Length):
 
     minimum: float | None = None
     maximum: float | None = 3
+    added: float = setting(0, within=">= 0")
 
     def values(self, pairs: Pairs) -> Floats:
-        lengths = np.maximum(super().values(pairs), 0.5)
+        lengths = np.maximum(super().values(pairs), 0.5) + self.added
         return np.asarray(lengths.max(axis=1) / lengths.min(axis=1))
 
 
@@ -175,8 +180,8 @@ class GluedWords(PairFault):
     """At most ``maximum`` words of a side run into the next one (``wordsRun``).
 
     Such a word has a capital after a small letter, or after a full stop without a space. Words
-    that both sides have, as McDonald and YouTube, do not count. Of longer sides the first 10,000
-    characters are read.
+    that both sides have, as McDonald and YouTube, do not count, also with other endings (iPhonu) or
+    a prefix (eBoston). Of longer sides the first 10,000 characters are read.
     """
 
     name = "glued-words"
@@ -212,7 +217,7 @@ class GluedWords(PairFault):
             if len(joints) <= self.maximum:
                 continue
             found = chain.from_iterable(map(_GLUED.findall, _words_at(joints, text)))
-            glued = [word for word in found if word not in other]
+            glued = [word for word in found if not _has_stem(other, word)]
             if len(glued) > self.maximum:
                 return f"{len(glued)}>{self.maximum}:{glued[0]}"
         return None
@@ -230,6 +235,19 @@ def _words_at(places: Iterable[int], text: str) -> Iterator[str]:
             start = text.rfind(" ", 0, place) + 1
             end = text.find(" ", place) % (len(text) + 1)  # -1: the end
             yield text[start:end]
+
+
+_ENDING, _PREFIX, _NAME = 3, 2, 3
+"""Most letters of an ending, and of a prefix before a name, and fewest of a name."""
+
+
+def _has_stem(text: str, word: str) -> bool:
+    """Return whether a glued *word* stands in a *text*, but for an ending or a prefix."""
+    joint = next(_JOINT.finditer(word))
+    capital = joint.end() - 1
+    stem = word[: max(capital + _NAME, len(word) - _ENDING)]
+    name = word[capital:]
+    return stem in text or (joint.start() < _PREFIX and len(name) >= _NAME and name in text)
 
 
 _GLUED = regex.compile(
@@ -271,6 +289,23 @@ class SpaceNoise(SideBounded):
         return longest
 
 
+@functools.cache
+def _said_again(times: int) -> regex.Pattern[str]:
+    """Return the expression for a word and as many repetitions, with a mark between or not."""
+    again = rf"(?:[^\w\s]*+\s*+\1){{{times}}}(?!\w)"
+    unspaced = rf"([{UNSPACED}]{{1,8}})(?:[，、]?\2){{{times}}}"
+    return regex.compile(rf"(?<!\w)([\p{{L}}\p{{M}}]++){again}|{unspaced}", regex.IGNORECASE)
+
+
+@functools.cache
+def _repeated_words(repeats: int) -> regex.Pattern[str]:
+    """Return the expression for one to four words, or letters written unspaced, and repetitions."""
+    return regex.compile(
+        rf"(?<![\w'’.-])(\w\S*+(?: \S++){{0,3}}?)(?: *\1){{{repeats},}}(?!\w)"
+        rf"|(?P<unspaced>[{UNSPACED}]{{1,8}}?)(?P=unspaced){{{repeats},}}"
+    )
+
+
 _SPACE, _LINE_END = 0x20, 0x0A
 _NEARBY = 4096
 """Places between two parts of an array that are quicker looked at together."""
@@ -309,7 +344,9 @@ class Repetition(SideFault):
     """No piece of text is repeated ``repeats`` times or more, with or without spaces between.
 
     The first time does not count: with ``repeats=2`` nothing stands three times in a row. Pieces
-    have ``shortest`` to ``longest`` characters, the first no white space.
+    have ``shortest`` to ``longest`` characters, the first no white space. Where the repeated text
+    has fewer than ``least`` characters but spaces, it must be whole words, and the other side must
+    not have a word twice in a row: ``Bye, bye, bye!`` and ``tuntuntuni`` pass.
     """
 
     name = "repetition"
@@ -320,6 +357,7 @@ class Repetition(SideFault):
     repeats: int = setting(2, within=">= 1")
     shortest: int = setting(3, within=">= 1")
     longest: int = 101
+    least: int = setting(0, within=">= 0")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -333,7 +371,8 @@ class Repetition(SideFault):
         for lag in self._lags(written):
             run = self.repeats * lag
             hits = written.runs.at(lag, run)
-            for start in self._starts(written, hits[hits < found + run], lag)[:1].tolist():
+            hits = hits[hits < found + run]
+            for start in self._starts(written, hits, lag, self.repeats)[:1].tolist():
                 if start < found:
                     first, last = written.places[[start, start + lag - 1]].tolist()
                     found, piece = start, sentence[first : max(last + 1, first + self.shortest)]
@@ -351,13 +390,43 @@ class Repetition(SideFault):
         found[places] = self._repeating(some, _Written(some), lags.tolist())
         return found
 
-    def _repeating(self, side: BatchSide, written: _Written, lags: Iterable[int]) -> Mask:
+    def faulty_sides(self, pairs: Pairs) -> Mask:
+        """Return the sides that repeat a piece that counts, shape ``(n, sides)``."""
+        found = super().faulty_sides(pairs)
+        for place, side in enumerate(pairs.sides if self.least else ()):
+            places = np.flatnonzero(found[:, place])
+            some = side.at(places)
+            written = _Written(some)
+            counts = self._repeating(some, written, self._lags(written), self.least)
+            for at in np.flatnonzero(~counts).tolist():
+                others = [other.sentences[places[at]] for other in pairs.sides if other is not side]
+                counts[at] = self._counts(some.sentences[at], "".join(others))
+            found[places, place] = counts
+        return found
+
+    def _counts(self, sentence: str, other: str) -> bool:
+        """Return whether whole words of a sentence are repeated, and none of the *other* side.
+
+        Words with a mark between them may stand there twice alone.
+        """
+        for found in _repeated_words(self.repeats).finditer(sentence):
+            piece = found["unspaced"] or found[1]
+            times = self.repeats if piece[-1].isalnum() and not found["unspaced"] else 1
+            if len(piece) >= self.shortest - 1 and not _said_again(times).search(other):
+                return True
+        return False
+
+    def _repeating(
+        self, side: BatchSide, written: _Written, lags: Iterable[int], least: int = 0
+    ) -> Mask:
+        """Return the sentences that repeat a piece: *least* characters but spaces in all."""
         found = np.zeros(len(side), dtype=bool)
         for lag in lags:
-            hits = written.runs.at(lag, self.repeats * lag)
+            repeats = max(self.repeats, -(-least // lag) - 1)
+            hits = written.runs.at(lag, repeats * lag)
             if found.any():
                 hits = hits[~found[written.sentences(hits)]]
-            found[written.sentences(self._starts(written, hits, lag))] = True
+            found[written.sentences(self._starts(written, hits, lag, repeats))] = True
         return found
 
     def _lags(self, written: _Written) -> range:
@@ -365,14 +434,14 @@ class Repetition(SideFault):
         least = 1 if " " * (self.shortest - 1) in written.text else 2  # one needs spaces after it
         return range(least, min(self.longest, len(written.places) // 2) + 1)
 
-    def _starts(self, written: _Written, hits: Integers, lag: int) -> Integers:
+    def _starts(self, written: _Written, hits: Integers, lag: int, repeats: int) -> Integers:
         """Return where the pieces of *lag* characters but spaces start that are repeated.
 
         Without spaces, *repeats* × lag characters equal those a lag further on. So do the spaces
         between them, but for those after each piece: they are enough to make it long enough.
         """
         found = [np.zeros(0, dtype=np.int64)]
-        run = self.repeats * lag
+        run = repeats * lag
         for part in written.runs.around(hits, lag, run):
             codes = written.codes[part]
             here, visible = codes[:-lag], np.logical_not(_spaces()[codes])
@@ -385,8 +454,8 @@ class Repetition(SideFault):
             places = written.places[part.start : part.stop + 1]
             spaces = np.diff(places) - 1
             moved = np.concatenate([spaces[lag:] != spaces[:-lag], [False] * lag])
-            ends = [starts + (copy * lag - 1) for copy in range(1, self.repeats + 2)]
-            allowed = sum(moved[end].astype(np.int64) for end in ends[: self.repeats])
+            ends = [starts + (copy * lag - 1) for copy in range(1, repeats + 2)]
+            allowed = sum(moved[end].astype(np.int64) for end in ends[:repeats])
             size = places[ends[0]] + 1 - places[starts]
             good = (_sums(moved, run)[starts] == allowed) & (size <= self.longest)
             for end in ends:

@@ -118,14 +118,18 @@ _URL_SIGN = re.compile(rf"://|@|[wW]{{3}}\.|\.(?i:{_DOMAINS})(?![A-Za-z0-9_.])")
 class Urls(SideBounded):
     """Web and e-mail addresses are a small enough share of each side; ``maximum=0`` allows none.
 
-    An e-mail address has at most 255 characters before the @, and the name of a host 127 parts.
+    The share is of the characters, or of the words with a letter (``count``): then a few words
+    around a long address are enough. In scripts written without spaces, two or five characters
+    count as a word, as in ``length``. An e-mail address has at most 255 characters before the @, and the name of a
+    host 127 parts.
     """
 
     name = "urls"
-    unit = "0 to 1: share of the characters of each side, white space aside"
+    unit = "0 to 1: share of the characters of each side, white space aside, or of its words"
     origin = "Bicleaner no_urls (there: none at all; off by default)"
 
     maximum: float | None = 0.5
+    count: str = setting("characters", choices=("characters", "words"))
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with a letter after a full stop, ``@`` or ``:/``."""
@@ -134,19 +138,26 @@ class Urls(SideBounded):
 
     def side_values(self, side: BatchSide) -> Floats:
         shares = np.zeros(len(side))
-        for index in np.flatnonzero(self.suspects(side)).tolist():
+        places = np.flatnonzero(self.suspects(side))
+        tokens = side.letter_tokens if self.count == "words" and len(places) else shares
+        for index in places.tolist():
             sentence = side.sentences[index]
             signs = set(_URL_SIGN.findall(sentence))
             if not signs:
                 continue
             words = sentence.split()
-            found = (_URL.findall(word) for word in words if any(sign in word for sign in signs))
-            shares[index] = sum(map(len, chain.from_iterable(found))) / sum(map(len, words))
+            some = (_URL.findall(word) for word in words if any(sign in word for sign in signs))
+            found = [*chain.from_iterable(some)]
+            if self.count == "words":
+                shares[index] = len(found) / max(len(found), tokens[index])
+            else:
+                shares[index] = sum(map(len, found)) / sum(map(len, words))
         return shares
 
 
 _SEPARATORS = "|>»›→·•*/\\-–—:"
 _LAST = regex.compile(r"[.?!…,;]$")
+_FULL_STOP = regex.compile(r"[\p{L}\p{N})][.。।۔]\s*$")
 
 
 @dataclass(frozen=True)
@@ -155,6 +166,7 @@ class Breadcrumbs(SideFault):
 
     ``Home » News | Sport · Contact`` has four pieces, separated by signs between spaces. A piece
     of more than ``words`` words, or with a full stop, comma or the like at its end, ends the row.
+    A side that ends with a full stop is a sentence, as "Go to File > New > Other > Row."
     """
 
     name = "breadcrumbs"
@@ -169,6 +181,8 @@ class Breadcrumbs(SideFault):
         return np.asarray(side.lone_words(_SEPARATORS) >= self.maximum)
 
     def fault(self, sentence: str) -> str | None:
+        if _FULL_STOP.search(sentence):
+            return None
         longest = row = size = 0
         for word in [*sentence.split(), "|"]:
             if len(word) == 1 and word in _SEPARATORS:

@@ -29,6 +29,7 @@ from bitextfilter.io.digests import (
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import check_is_here, naming_output
 from bitextfilter.io.json_text import parse_json
+from bitextfilter.languages import own_language
 from bitextfilter.models.foreign import INSIDE, LANGUAGES, foreign_config
 
 CONFIG = "config.json"
@@ -79,16 +80,23 @@ def shipped_models() -> dict[str, Path]:
     return {folder.name: folder for folder in folders if (folder / CONFIG).is_file()}
 
 
-_OF_PAIR = re.compile(r"(.+):([A-Za-z-]{2,}),([A-Za-z-]{2,})", re.DOTALL)
+_PAIR = r"[A-Za-z][\w-]+,[A-Za-z][\w-]+"
+_OF_PAIR = re.compile(rf"(.+):({_PAIR})", re.DOTALL)
 
 
 def languages_in(name_or_folder: str | Path) -> tuple[str, str] | None:
-    """Return the two languages that the name of a model ends with, as ``multi:cs,pl``, if any."""
+    """Return the two languages that the name of a model ends with, as ``multi:cs,pl``, if any.
+
+    They are spelt as there: see :func:`bitextfilter.languages.find_language`.
+    """
     found = _OF_PAIR.fullmatch(str(name_or_folder))
-    return (found[2], found[3]) if found and not Path(name_or_folder).is_dir() else None
+    if found is None or Path(name_or_folder).is_dir():
+        return None
+    source, target = found[2].split(",")
+    return source, target
 
 
-_SHORTER = re.compile(r"(.+)@([1-9][0-9]{0,5})(:[A-Za-z-]{2,},[A-Za-z-]{2,})?", re.DOTALL)
+_SHORTER = re.compile(rf"(.+)@([1-9][0-9]{{0,5}})(:{_PAIR})?", re.DOTALL)
 
 
 def split_width(name_or_folder: str | Path) -> tuple[str, int | None]:
@@ -228,8 +236,10 @@ def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
         return named
     if not isinstance(languages, list) or len(languages) < 2:
         raise ModelError(f"{folder}: config.json does not name its languages")
+    if named is not None:
+        return own_language(named[0], languages), own_language(named[1], languages)
     source, target, *others = languages
-    return named or (None if others else (source, target))
+    return None if others else (source, target)
 
 
 def pair_of_more(name_or_folder: str | Path) -> tuple[str, str] | None:
@@ -237,8 +247,8 @@ def pair_of_more(name_or_folder: str | Path) -> tuple[str, str] | None:
 
     Raises the errors of :func:`languages_of`.
     """
-    more = len(read_config(_folder_of(name_or_folder))["languages"]) != 2
-    return languages_in(name_or_folder) if more else None
+    two = len(read_config(_folder_of(name_or_folder))["languages"]) == 2
+    return None if two or languages_in(name_or_folder) is None else languages_of(name_or_folder)
 
 
 def naming_pair(name_or_folder: str | Path, languages: tuple[str, str] | None = None) -> str:
@@ -275,7 +285,8 @@ def named_digest(name_or_folder: str | Path) -> str:
     Raises NotFoundError as :func:`find_model`.
     """
     name, width = split_width(name_or_folder)
-    digest, pair = model_digest(find_model(name)), languages_in(name)
+    digest = model_digest(find_model(name))
+    pair = languages_of(name) if languages_in(name) else None
     return digest + (f"@{width}" if width else "") + (":" + ",".join(pair) if pair else "")
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 import sys
 import unicodedata
+from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -16,20 +18,16 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import read_toml
+from bitextfilter.languages import any_language
 
 _COUNT = sys.maxunicode + 1
 _BLOCK = 0x3000
 """No code point above this one is white space."""
 
 
-def scripts_of(language: str) -> tuple[str, ...]:
-    """Return the Unicode scripts that a *language* (ISO 639-1) is written in: Latin by default."""
-    return tuple(_table("scripts").get(language, "Latin").split())
-
-
 @functools.cache
-def _table(name: str) -> dict[str, str]:
-    return dict(read_toml(Path(__file__).with_name("alphabets.toml"))[name])
+def _alphabets() -> dict[str, str]:
+    return dict(read_toml(Path(__file__).with_name("alphabets.toml"))["letters"])
 
 
 @functools.cache
@@ -116,8 +114,9 @@ def is_space() -> NDArray[np.bool_]:
 
 
 UNSPACED = {
-    **dict.fromkeys(("Han", "Hiragana", "Katakana", "Bopomofo"), 2),
+    **dict.fromkeys(("Han", "Hiragana", "Katakana", "Bopomofo", "Yi"), 2),
     **dict.fromkeys(("Thai", "Lao", "Khmer", "Myanmar", "Tibetan"), 5),
+    **dict.fromkeys(("Balinese", "Javanese", "New_Tai_Lue", "Tai_Le", "Tai_Tham", "Tai_Viet"), 5),
 }
 """Scripts that are written without spaces between words, and the characters that count as a word.
 
@@ -127,14 +126,39 @@ In translations, an English word has 1.7 letters and marks of Chinese and Japane
 
 
 @functools.cache
-def alphabet(language: str) -> NDArray[np.bool_]:
-    """Return the table of the letters of a *language* (ISO 639-1), with combining marks.
+def only_in(variant: str) -> NDArray[np.bool_]:
+    """Return the table of the Chinese characters of one *variant* alone: ``Hans`` or ``Hant``.
 
-    A language that is not in ``alphabets.toml`` has all letters of its scripts.
+    By the national standards: of ``Hans``, those in GB 2312 and not in Big5; of ``Hant``, those in
+    the frequent half of Big5 (its level 1) and not in GB 2312.
     """
-    own = _table("letters").get(language)
+    simplified = _decoded("gb2312", range(0xB0, 0xF8))
+    traditional = _decoded("big5", range(0xA4, 0xFA if variant == "Hans" else 0xC7))
+    own, other = (simplified, traditional) if variant == "Hans" else (traditional, simplified)
+    table = np.zeros(_COUNT, dtype=bool)
+    table[sorted(own - other)] = True
+    table &= in_script("Han")
+    table.flags.writeable = False
+    return table
+
+
+def _decoded(codec: str, first: Iterable[int]) -> set[int]:
+    """Return the code points of the characters of two bytes with these *first* ones."""
+    pairs = (bytes(pair).decode(codec, "ignore") for pair in product(first, range(0x40, 0xFF)))
+    return {ord(text) for text in pairs if len(text) == 1}
+
+
+@functools.cache
+def alphabet(language: str) -> NDArray[np.bool_]:
+    """Return the table of the letters of a *language*, with combining marks.
+
+    A language that is not in ``alphabets.toml`` has all letters of its scripts, or of all scripts
+    if these are unknown.
+    """
+    read = any_language(language)
+    own = _alphabets().get(read.code)
     if own is None:
-        return in_script(*scripts_of(language), "Inherited")
+        return in_script(*read.scripts, "Inherited") if read.scripts else is_alphabetic()
     letters = {form for letter in ascii_lowercase + own for form in (letter, letter.upper())}
     table: NDArray[np.bool_] = in_category("M").copy()
     table[[ord(letter) for letter in letters if len(letter) == 1]] = True

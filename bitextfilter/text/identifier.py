@@ -24,6 +24,7 @@ from bitextfilter.arrays import Floats
 from bitextfilter.errors import ModelError
 from bitextfilter.io.files import open_output
 from bitextfilter.io.json_text import json_bytes
+from bitextfilter.languages import find_language
 from bitextfilter.text.compiled_ngrams import evidence as compiled_evidence
 from bitextfilter.text.compiled_ngrams import group_sums
 from bitextfilter.text.ragged import Ragged
@@ -39,7 +40,6 @@ ENOUGH = 120
 _STEP, _SPREAD = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x9E3779B97F4A7C15)
 """Odd factors: a prime of xxHash, and of the golden ratio."""
 _SPACE = 32
-_NAMES = {"nb": "no"}
 _REMEMBERED = 1 << 17
 """Words: some 20 MB."""
 
@@ -119,9 +119,9 @@ class NgramIdentifier:
     """A weight of 1, in nats."""
 
     def place(self, language: str) -> int | None:
-        """Return the column of a language, by its code of ISO 639-1; None if it is unknown."""
-        name = _NAMES.get(language, language)
-        return self.languages.index(name) if name in self.languages else None
+        """Return the column of a language, in any spelling; None if it is unknown."""
+        own = find_language(language, self.languages)
+        return None if own is None else self.languages.index(own)
 
     def evidence(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the sums of the weights of each word, and its number of n-grams: ``(u, l + 1)``.

@@ -24,6 +24,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
+from bitextfilter.languages import Language, any_language
 
 if TYPE_CHECKING:
     from bitextfilter.text.processor import TextProcessor
@@ -181,7 +182,7 @@ class Identifier(NamedTuple):
     minimum: float
     """A lower probability means another language, as measured on clean text."""
     knows: Callable[[str], bool]
-    """Tells whether a language (ISO 639-1, or a label of a fastText model) is known."""
+    """Tells whether a language, in any spelling, is known; of a fastText model, or a label."""
     probabilities: Callable[[Sequence[str], str], Floats]
     """Returns how probable it is that ``n`` sentences are in a language, 0 to 1, ``(n,)``; for too
     little text at least ``minimum``. That of a sentence depends on it alone."""
@@ -195,6 +196,60 @@ def _one_by_one(probability: Callable[[str, str], float]) -> Callable[[Sequence[
         return np.fromiter(each, np.float64, len(sentences))
 
     return probabilities
+
+
+_WITHIN = {
+    "ar": "acm acq aeb afb ajp apc apd ars ary arz ayl",
+    "bs": "hr sr",
+    "ff": "fuv",
+    "hr": "bs sr",
+    "kok": "gom",
+    "lv": "ltg",
+    "ms": "id",
+    "no": "nn",
+    "sr": "bs hr",
+    "uz": "uzs",
+    "zh": "lzh wuu yue",
+}
+"""Languages → those within them, or written alike, that identifiers tell apart by chance."""
+
+
+def _alike(code: str) -> set[str]:
+    """Return the codes that identifiers may take a language for, itself among them."""
+    groups = [{head, *others.split()} for head, others in _WITHIN.items()]
+    inside = (group for group in groups if code in group and code not in _WITHIN)
+    return {code, *_WITHIN.get(code, "").split()}.union(*inside)
+
+
+def untaught_scripts(language: Language) -> tuple[str, ...]:
+    """Return the scripts of a language in which identifiers have hardly seen it: not its first.
+
+    Latin is among them only where the tag names it: most text in another language is in Latin.
+    """
+    firsts = (Language(code, *Language(code).written_in[:1]) for code in _alike(language.code))
+    taught = {script for first in firsts for script in first.scripts}
+    if not language.script:
+        taught.add("Latn")
+    return tuple(script for script in language.scripts if script not in taught)
+
+
+def labels_of(language: str, labels: Iterable[str]) -> list[str]:
+    """Return the labels of an identifier for text in a language, in any spelling; or none.
+
+    A label of that very spelling, else all whose language, with its script, is this one or one
+    within it.
+    """
+    every = list(labels)
+    if language in every:
+        return [language]
+    wanted = any_language(language)
+    codes = _alike(wanted.code)
+    return [
+        label
+        for label in every
+        if (own := any_language(label)).code in codes
+        and (not own.script or own.script in wanted.written_in)
+    ]
 
 
 _SURE = 0.5
@@ -237,42 +292,42 @@ def _langid() -> Identifier:
     """
     module = _module("py3langid.langid", "py3langid")
     model = module.LanguageIdentifier.from_model_file(module.MODEL_FILE)
-    labels, names = frozenset(model.labels), {"nb": "no"}
+
+    @functools.cache
+    def own(language: str) -> list[str]:
+        return labels_of(language, model.labels)
 
     def probability(sentence: str, language: str) -> float:
-        if language == "zh" and _looks_chinese(sentence):
+        if "zh" in own(language) and _looks_chinese(sentence):
             return 1.0
         scores = dict(model.rank(sentence))
         logs = np.fromiter(scores.values(), dtype=np.float64)
-        return float(np.exp(scores[names.get(language, language)] - np.logaddexp.reduce(logs)))
+        ours = [scores[label] for label in own(language)]
+        return float(np.exp(np.logaddexp.reduce(ours) - np.logaddexp.reduce(logs)))
 
-    def knows(language: str) -> bool:
-        return names.get(language, language) in labels
-
-    return Identifier(1e-4, knows, _one_by_one(probability))
+    return Identifier(1e-4, lambda language: bool(own(language)), _one_by_one(probability))
 
 
 def _cld2() -> Identifier:
     """CLD2: the share of the text in the language, given it as a hint; 1 if CLD2 is not sure."""
     library = _module("pycld2", "pycld2")
-    codes = {code for _, code in library.LANGUAGES}
-    names = {"he": "iw", "nb": "no"}
+
+    @functools.cache
+    def own(language: str) -> list[str]:
+        return labels_of(language, (code for _, code in library.LANGUAGES))
 
     def probability(sentence: str, language: str) -> float:
-        name = names.get(language, language)
         try:
             reliable, _, details = library.detect(
-                sentence, isPlainText=True, bestEffort=True, hintLanguage=name
+                sentence, isPlainText=True, bestEffort=True, hintLanguage=own(language)[0]
             )
         except library.error:
             return 1.0
         if not reliable or details[0][1] == "un":
             return 1.0
-        return float(sum(share for _, code, share, _ in details if code == name) / 100)
+        return float(sum(share for _, code, share, _ in details if code in own(language)) / 100)
 
-    return Identifier(
-        0.01, lambda language: names.get(language, language) in codes, _one_by_one(probability)
-    )
+    return Identifier(0.01, lambda language: bool(own(language)), _one_by_one(probability))
 
 
 def _looks_chinese(sentence: str) -> bool:
@@ -291,33 +346,37 @@ def _lingua() -> Identifier:
     languages = {each.iso_code_639_1.name.lower(): each for each in library.Language.all()}
     detector = library.LanguageDetectorBuilder.from_languages(*languages.values()).build()
 
+    @functools.cache
+    def own(language: str) -> list[str]:
+        return labels_of(language, languages)
+
     def probability(sentence: str, language: str) -> float:
         # Of a word, the time grows as the square of its length.
         found = detector.compute_language_confidence_values(_PART.sub(r"\g<0> ", sentence))
         values = {value.language: value.value for value in found}
-        return float(values[languages[language]]) if any(values.values()) else 1.0
+        ours = sum(values[languages[code]] for code in own(language))
+        return float(ours) if any(values.values()) else 1.0
 
-    return Identifier(0.01, languages.__contains__, _one_by_one(probability))
+    return Identifier(0.01, lambda language: bool(own(language)), _one_by_one(probability))
 
 
 def _fasttext(path: str) -> Identifier:
-    """A fastText model given as a file: the probability of the language's label.
+    """A fastText model given as a file: the probability of the language's labels.
 
-    A language may be a label, or the only beginning of one, as ``eng`` of ``eng_Latn``. Raises
-    NotFoundError, and ModelError for another file.
+    A language may be a label. Raises NotFoundError, and ModelError for another file.
     """
     if not Path(path).is_file():
         raise NotFoundError(f"{path}: no such file")
     library, prefix = _module("fasttext", "fasttext-numpy2"), "__label__"
     try:
         model = library.load_model(path)
-        labels = frozenset(label.removeprefix(prefix) for label in model.get_labels())
+        labels = [label.removeprefix(prefix) for label in model.get_labels()]
     except ValueError as error:
         raise ModelError(f"{path}: not a fastText model: {error}") from error
 
-    def label_of(language: str) -> str | None:
-        like = [label for label in labels if label.startswith(f"{language}_")]
-        return language if language in labels else like[0] if len(like) == 1 else None
+    @functools.cache
+    def own(language: str) -> list[str]:
+        return [prefix + label for label in labels_of(language, labels)]
 
     def probability(sentence: str, language: str) -> float:
         words = sentence.split()
@@ -325,11 +384,9 @@ def _fasttext(path: str) -> Identifier:
             return 1.0
         found, values = model.predict(" ".join(words), k=-1)
         probabilities: dict[str, float] = dict(zip(found, map(float, values), strict=True))
-        return min(1.0, probabilities.get(f"{prefix}{label_of(language)}", 0.0))
+        return min(1.0, sum(probabilities.get(label, 0.0) for label in own(language)))
 
-    return Identifier(
-        0.01, lambda language: label_of(language) is not None, _one_by_one(probability)
-    )
+    return Identifier(0.01, lambda language: bool(own(language)), _one_by_one(probability))
 
 
 IDENTIFIERS: dict[str, Callable[[], Identifier]] = {

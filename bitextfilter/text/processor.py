@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.languages import own_language
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, RaggedStore, View
@@ -189,7 +190,7 @@ class TextProcessor:
 
     def normalise(self, sentences: Sequence[str], language: str) -> list[str]:
         """Return *sentences* normalised; SettingsError unless *language* is ``known``."""
-        self._check(language)
+        language = own_language(language, self.known)
         return [self.normalisation(sentence, language) for sentence in sentences]
 
     def cut(self, word: str) -> list[str]:
@@ -202,12 +203,6 @@ class TextProcessor:
     def lengths(self, texts: Sequence[str], language: str) -> list[int]:
         """Return the number of pieces of each of *texts*, normalised."""
         return list(map(len, self.segmenter.segment_all(self.normalise(texts, language))))
-
-    def _check(self, language: str) -> None:
-        if language not in self.known:
-            *others, last = self.known
-            known = f"{', '.join(others)} and {last}" if others else last
-            raise SettingsError(f"the model's languages are {known}, not {language!r}")
 
     def ids(
         self, sentences: Sequence[str], language: str, view: str = PIECES
@@ -231,7 +226,7 @@ class TextProcessor:
         No sentence is without a token, as with :meth:`ids`. SettingsError unless *language* is
         ``known``.
         """
-        self._check(language)
+        language = own_language(language, self.known)
         # Each distinct token is normalised once, in _ids, unless that needs whole sentences.
         if not self.normalisation.by_words:
             sentences = self.normalise(sentences, language)
@@ -280,11 +275,10 @@ class TextProcessor:
 
         SettingsError unless it knows both.
         """
-        for language in languages:
-            self._check(language)
-        vocabulary = self.vocabulary.of([self.known.index(language) for language in languages])
+        first, second = (own_language(language, self.known) for language in languages)
+        vocabulary = self.vocabulary.of([self.known.index(own) for own in (first, second)])
         pair = TextProcessor(
-            languages, self.normalisation, self.segmenter, vocabulary, self.trigrams
+            (first, second), self.normalisation, self.segmenter, vocabulary, self.trigrams
         )
         pair.known, pair.first_trigrams = self.known, self.first_trigrams
         return pair

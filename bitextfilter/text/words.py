@@ -13,6 +13,7 @@ import numpy as np
 
 from bitextfilter.arrays import Integers
 from bitextfilter.errors import DeviceError, ModelError
+from bitextfilter.languages import any_language
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.composition import normal_form
 from bitextfilter.text.normalise import Normalisation
@@ -120,8 +121,9 @@ def split_sentences(text: str, language: str) -> list[str]:
     except ModuleNotFoundError as error:
         remedy = "pip install 'bitextfilter[sentences]'"
         raise DeviceError(f"dividing text into sentences needs sentencex: {remedy}") from error
+    code = any_language(language).code
     plain = _WIDE_SPACE.sub(" ", text)  # the library fails at some of these
-    lengths = _lengths(plain, lambda piece: sentencex.segment(language, piece))
+    lengths = _lengths(plain, lambda piece: sentencex.segment(code, piece))
     ends = list(accumulate(lengths, initial=0))
     parts = (text[start:stop].strip() for start, stop in pairwise(ends))
     return [part for part in parts if part]

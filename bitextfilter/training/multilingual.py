@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import read_lines
+from bitextfilter.languages import find_language
 from bitextfilter.training.data import Corpus, MegaBatch, Sentences
 from bitextfilter.training.settings import TrainingSettings
 
@@ -56,6 +57,7 @@ class LanguageFile:
 
     def _columns(self, names: Sequence[str], known: Sequence[str]) -> list[tuple[int, int]]:
         """Return the columns to read, each with the place of its language in *known*."""
+        names = [find_language(name, known) or name for name in names]
         wanted = [name for name in names if name != "-"]
         strange = next((name for name in wanted if name not in known), None)
         if strange is not None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bitextfilter.errors import NotFoundError, SettingsError
 from bitextfilter.io.files import read_lines
+from bitextfilter.languages import any_language, find_language
 from bitextfilter.models.folders import languages_of, naming_pair, shipped_models
 
 _LINE = re.compile(r"""(source_lang|target_lang|model)\s*:\s*["']?([^"'#]*?)["']?\s*(#.*)?""")
@@ -59,7 +60,8 @@ def choose_model(model: str, source: str | None = None, target: str | None = Non
                 f"{name} is a model of many languages; give --source_lang and --target_lang"
             )
         return Chosen(naming_pair(name, wanted), wanted, swapped=False)
-    asked = wanted[0] or own[0], wanted[1] or own[1]
+    spelt = [find_language(each, own) or each for each in wanted]
+    asked = spelt[0] or own[0], spelt[1] or own[1]
     if asked not in (own, own[::-1]):
         raise SettingsError(f"{name} is for {' and '.join(own)}, not for {' and '.join(asked)}")
     return Chosen(name, asked, swapped=asked != own)
@@ -75,5 +77,6 @@ def _read(path: str) -> dict[str, str]:
 
 def _shipped(source: str, target: str) -> str:
     """Return the name of the shipped model of two languages."""
+    source, target = any_language(source).code, any_language(target).code
     names = f"{source}-{target}", f"{target}-{source}"
     return next((name for name in names if name in shipped_models()), _MANY)

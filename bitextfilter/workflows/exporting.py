@@ -20,6 +20,7 @@ from bitextfilter.encoders.export import (
 from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.encoders.registry import ENCODERS, load_encoder
 from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.languages import own_language
 from bitextfilter.models.folders import SECOND, check_replaceable, read_config, writing_folder
 from bitextfilter.models.foreign import LANGUAGES
 from bitextfilter.text.processor import TextProcessor
@@ -105,7 +106,7 @@ def _side(folder: Path, processor: TextProcessor, language: str | None, alike: b
     if language is None:
         known = " or ".join(processor.known)
         raise SettingsError(f"{folder} has vectors for each language: give --language {known}")
-    return processor.languages.index(language)
+    return processor.languages.index(own_language(language, processor.known))
 
 
 def _own(processor: TextProcessor, pair: tuple[str, str]) -> tuple[str, str]:

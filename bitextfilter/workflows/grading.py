@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.recovery import distinct_pairs, recover
+from bitextfilter.languages import find_language
 from bitextfilter.scoring.grades import Grade
 from bitextfilter.scoring.model import Model
 from bitextfilter.similarity.neighbours import csls, margin_matrix
@@ -29,7 +30,7 @@ def grade_languages(
     """
     known = model.processor.known
     for file in files:
-        named = [name for name in file.languages if name != "-"]
+        named = [find_language(name, known) or name for name in file.languages if name != "-"]
         if len(named) != 2 or known[0] not in named or not set(named) <= set(known):
             raise SettingsError(
                 f"{file.source}: name {known[0]} and one other language of the model, as"

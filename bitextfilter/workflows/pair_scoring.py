@@ -15,6 +15,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.filtering import LabelledRows
 from bitextfilter.filters.fluency import load_language_model
 from bitextfilter.io.digests import file_digest
+from bitextfilter.languages import own_language
 from bitextfilter.models.folders import full_model_digest
 from bitextfilter.models.foreign import LANGUAGES
 from bitextfilter.scoring.model import Model, check_measures
@@ -40,11 +41,8 @@ def model_languages(model: Model, chosen: tuple[str, ...] | None) -> tuple[str, 
     Raises SettingsError for one that the model does not know.
     """
     first, *_, second = 2 * (chosen or model.languages)
-    for language in (first, second):
-        if language not in model.processor.known:
-            known = " and ".join(model.processor.known)
-            raise SettingsError(f"the model's languages are {known}, not {language!r} (--language)")
-    return first, second
+    known = model.processor.known
+    return own_language(first, known), own_language(second, known)
 
 
 def looks_foreign(model: Model, language: str, sentences: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from bitextfilter.arrays import Indices
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import SettingsError
+from bitextfilter.languages import own_language
 from bitextfilter.models.checkpoint import take_rows
 from bitextfilter.models.folders import (
     ATTRIBUTION,
@@ -54,6 +55,8 @@ def prune_model(folder: Path, languages: tuple[str, str], output: Path) -> dict[
     model, config = ENCODERS.load(folder), read_config(folder)
     if len(model.processor.known) <= 2:
         raise SettingsError(f"{folder} is a model of two languages: there is nothing to leave out")
+    first, second = (own_language(language, model.processor.known) for language in languages)
+    languages = first, second
     processor, rows = _smaller(model.processor, languages)
     with writing_folder(output) as draft:
         processor.save(draft)

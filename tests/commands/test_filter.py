@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -163,8 +164,10 @@ def test_a_file_that_makes_no_sense(text: str, said: str, tmp_path: Path) -> Non
         (["--without", "language", "--rule", "length"], "no rule is called 'language'", 2),
         (["--without", "length", "--rule", "length"], "length is asked for by --rule", 2),
         (["--languages", "english"], "expected two languages", 2),
+        (["--languages", "en,german"], "perhaps de (German)?", 2),
+        (["--languages", "en,xx"], "'xx' is not the code of a language", 2),
         (["--rule", "language"], "needs to know the languages", 2),
-        (["--rule", "language", "--languages", "en,xx"], "cannot identify the language 'xx'", 2),
+        (["--rule", "language", "--languages", "en,bho"], "identify the language 'bho'", 2),
         (["--rule", "length", "--rule", "length"], "length is given twice", 2),
         (["--rules", "none.toml"], "none.toml: cannot be opened", 66),
         (["--model", "none"], "neither a folder nor a shipped model", 66),
@@ -182,15 +185,24 @@ def test_default_rules_that_need_languages_are_passed_over_and_that_is_said(
     manifest = tmp_path / "manifest.json"
     result = invoke("--manifest", manifest)
     assert result.exit_code == 0
-    assert "passed over: language: needs to know the languages" in result.stderr
+    assert "not applied: script: needs to know the languages" in result.stderr
+    assert re.search(r"\nbitext-filter: language +not applied\n", result.stderr)
     facts = json.loads(manifest.read_text())["facts"]
     assert "language" not in facts["rules"]
     assert facts["languages"] is None
     known = invoke("--languages", "en,de", "--manifest", manifest)
-    assert "passed over" not in known.stderr
+    assert "not applied" not in known.stderr
     facts = json.loads(manifest.read_text())["facts"]
     assert facts["rules"]["language"]["dropped"] >= 0
     assert facts["words"] == [8, 17]
+
+
+def test_a_language_that_the_identifier_does_not_know_is_said_though_quiet() -> None:
+    said = "not applied: language(target): ngrams cannot identify the language 'bho'"
+    loud, quiet = (invoke(*words, "--languages", "en,bho") for words in ([], ["-q"]))
+    assert quiet.stderr == f"bitext-filter: {said}\n"
+    assert said in loud.stderr
+    assert re.search(r"\nbitext-filter: language\(target\) +not applied\n", loud.stderr)
 
 
 def test_a_model_knows_its_languages() -> None:

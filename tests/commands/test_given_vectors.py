@@ -31,7 +31,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
 def folder(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of the sentences of both sides, and of their vectors."""
     made = tmp_path_factory.mktemp("vectors")
-    sides = zip(("aa", "bb"), (SOURCES, TARGETS), strict=True)
+    sides = zip(("aa", "ba"), (SOURCES, TARGETS), strict=True)
     for name, side in sides:
         np.save(made / f"{name}.npy", model.encode(side, name))
         model.encode(side, name).tofile(made / f"{name}.bin")
@@ -40,7 +40,7 @@ def folder(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def given(folder: Path, ending: str = "npy", other: str = "bb") -> list[str]:
+def given(folder: Path, ending: str = "npy", other: str = "ba") -> list[str]:
     words = ["--source-vectors", f"{folder}/aa.{ending}"]
     words += ["--target-vectors", f"{folder}/{other}.{ending}"]
     return words + (["--dim", "32"] if ending == "bin" else [])
@@ -65,7 +65,7 @@ def test_scores(model: Model, folder: Path, ending: str, tmp_path: Path) -> None
     assert written(score.main, *asked) == wanted
     facts = json.loads(manifest.read_bytes())["facts"]
     assert facts["source vectors"] == file_digest(folder / f"aa.{ending}")[:12]
-    assert facts["target vectors"] == file_digest(folder / f"bb.{ending}")[:12]
+    assert facts["target vectors"] == file_digest(folder / f"ba.{ending}")[:12]
 
 
 def test_default_measure_and_shards(model: Model, folder: Path, tmp_path: Path) -> None:
@@ -84,14 +84,14 @@ def test_each_row_has_its_own_vector(folder: Path, tmp_path: Path) -> None:
     vectors = np.load(folder / "aa.npy")
     vectors[60] = vectors[1]  # row 60 has the text of row 0
     np.save(tmp_path / "aa.npy", vectors)
-    np.save(tmp_path / "bb.npy", np.load(folder / "aa.npy"))
+    np.save(tmp_path / "ba.npy", np.load(folder / "aa.npy"))
     rows = written(score.main, *given(tmp_path), "--score-only").split()
     assert rows[0] == "1.0000" != rows[60]
 
 
 def test_rows_without_a_vector(folder: Path, tmp_path: Path) -> None:
     wanted = written(score.main, *given(folder)).splitlines()
-    for name in ("aa", "bb"):
+    for name in ("aa", "ba"):
         vectors = np.load(folder / f"{name}.npy")
         vectors[2 if name == "aa" else 4] = np.nan
         np.save(tmp_path / f"{name}.npy", vectors)
@@ -123,7 +123,7 @@ def test_scores_of_another_text(folder: Path, tmp_path: Path, more: str, shards:
 
 @pytest.mark.parametrize("similarity", ["csls", "cosine", "euclidean"])
 def test_mined_pairs(model: Model, folder: Path, similarity: str, tmp_path: Path) -> None:
-    files = folder / "aa.txt", folder / "bb.txt"
+    files = folder / "aa.txt", folder / "ba.txt"
     words = (*files, "--similarity", similarity, "--min-score", "none", "--digits", "6", "-q")
     wanted = written(align.main, *words, "--model", model.folder)
     assert wanted.count("\n") >= 55
@@ -147,7 +147,7 @@ def test_mined_pairs(model: Model, folder: Path, similarity: str, tmp_path: Path
 
 def test_streamed_pairs(model: Model, folder: Path, tmp_path: Path) -> None:
     index, words = tmp_path / "index", ("--similarity", "csls", "--min-score", "none")
-    files = folder / "aa.txt", folder / "bb.txt"
+    files = folder / "aa.txt", folder / "ba.txt"
     made = (*given(folder), "--index-save", index)
     written(align.main, *files, *words, *made)
     of_model = ("--index-save", tmp_path / "other", "--model", model.folder)
@@ -162,8 +162,8 @@ def test_lines_without_a_vector_are_not_mined(folder: Path, tmp_path: Path) -> N
     vectors = np.load(folder / "aa.npy")
     vectors[0] = np.nan
     np.save(tmp_path / "aa.npy", vectors)
-    np.save(tmp_path / "bb.npy", np.load(folder / "bb.npy"))
-    files = folder / "aa.txt", folder / "bb.txt"
+    np.save(tmp_path / "ba.npy", np.load(folder / "ba.npy"))
+    files = folder / "aa.txt", folder / "ba.txt"
     done = call(align.main, *files, *given(tmp_path))
     assert done.exit_code == 65 and "row 1 of" in done.stderr
     found = written(align.main, *files, *given(tmp_path), "--on-error", "reject")
@@ -179,7 +179,7 @@ def test_recovery(model: Model, folder: Path) -> None:
     words = (folder / "pairs.tsv", "--similarity", MARGINS)
     wanted = written(recovery.main, *words, "--model", model.folder)
     found = written(recovery.main, *words, *given(folder))
-    digests = ",".join(file_digest(folder / f"{name}.npy")[:12] for name in ("aa", "bb"))
+    digests = ",".join(file_digest(folder / f"{name}.npy")[:12] for name in ("aa", "ba"))
     assert found == wanted.replace(f"model:{model.digest}", f"vectors:{digests}")
     everything = written(recovery.main, folder / "pairs.tsv", "--similarity", "all", *given(folder))
     assert [line.split("\t")[0] for line in everything.splitlines()[1:]] == [
@@ -189,18 +189,18 @@ def test_recovery(model: Model, folder: Path) -> None:
 
 
 def test_documents(model: Model, folder: Path, tmp_path: Path) -> None:
-    files = folder / "aa.txt", tmp_path / "bb.txt"
+    files = folder / "aa.txt", tmp_path / "ba.txt"
     files[1].write_text("\n\n" + "".join(f"{line}\n" for line in TARGETS))
-    vectors = np.load(folder / "bb.npy")
+    vectors = np.load(folder / "ba.npy")
     blank = np.full((2, 32), np.nan)
-    np.save(tmp_path / "bb.npy", np.concatenate([blank, vectors]))
+    np.save(tmp_path / "ba.npy", np.concatenate([blank, vectors]))
     np.save(tmp_path / "aa.npy", np.load(folder / "aa.npy"))
     words = (*files, "--links", "--largest", "1")
     wanted = written(align_documents.main, *words, "--model", model.folder)
     assert written(align_documents.main, *words, *given(tmp_path)) == wanted
     done = call(align_documents.main, *words, *given(folder))
     assert done.exit_code == 65
-    assert f"bb.npy: 65 vectors, and {files[1]} has 67 rows" in done.stderr
+    assert f"ba.npy: 65 vectors, and {files[1]} has 67 rows" in done.stderr
 
 
 def test_sums_stand_for_neighbouring_sentences(folder: Path, tmp_path: Path) -> None:
@@ -208,10 +208,10 @@ def test_sums_stand_for_neighbouring_sentences(folder: Path, tmp_path: Path) -> 
     joined = [*sources[:4], f"{sources[4]} {sources[5]}", *sources[6:]]
     rows = np.load(folder / "aa.npy")[:12]
     sums = np.concatenate([rows[:4], rows[4:5] + rows[5:6], rows[6:]])
-    for name, lines, vectors in (("aa", sources, rows), ("bb", joined, sums)):
+    for name, lines, vectors in (("aa", sources, rows), ("ba", joined, sums)):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
         np.save(tmp_path / f"{name}.npy", vectors)
-    files = tmp_path / "aa", tmp_path / "bb"
+    files = tmp_path / "aa", tmp_path / "ba"
     links = written(align_documents.main, *files, "--links", *given(tmp_path)).splitlines()
     assert [line.rsplit(":", 1)[0] for line in links] == [
         *(f"[{n}]:[{n}]" for n in range(4)),
@@ -229,12 +229,12 @@ def test_sums_stand_for_neighbouring_sentences(folder: Path, tmp_path: Path) -> 
         (score.main, ["--explain"], "--explain does not go"),
         (score.main, ["--cache", "x"], "--cache does not go"),
         (score.main, ["--model", "en-de"], "--model does not go"),
-        (score.main, ["--languages", "aa,bb"], "--languages does not go"),
-        (align.main, ["aa.txt", "bb.txt", "--similarity", "joint"], "joint needs a model"),
-        (align.main, ["aa.txt", "bb.txt", "--min-score", "recommended"], "no recommended cut"),
-        (align.main, ["aa.txt", "bb.txt", "--monotonic"], "does not go with --monotonic"),
-        (align_documents.main, ["aa.txt", "bb.txt", "--by", "words"], "--by does not go"),
-        (align_documents.main, ["aa.txt", "bb.txt", "--split", "en,de"], "--split does not go"),
+        (score.main, ["--languages", "aa,ba"], "--languages does not go"),
+        (align.main, ["aa.txt", "ba.txt", "--similarity", "joint"], "joint needs a model"),
+        (align.main, ["aa.txt", "ba.txt", "--min-score", "recommended"], "no recommended cut"),
+        (align.main, ["aa.txt", "ba.txt", "--monotonic"], "does not go with --monotonic"),
+        (align_documents.main, ["aa.txt", "ba.txt", "--by", "words"], "--by does not go"),
+        (align_documents.main, ["aa.txt", "ba.txt", "--split", "en,de"], "--split does not go"),
         (recovery.main, ["pairs.tsv", "--similarity", "mlp"], "mlp needs a model"),
     ],
 )
@@ -250,7 +250,7 @@ def test_options_that_need_a_model(
 @pytest.mark.parametrize("main", [score.main, align.main, align_documents.main, recovery.main])
 def test_one_side_alone(folder: Path, monkeypatch: pytest.MonkeyPatch, main: object) -> None:
     monkeypatch.chdir(folder)
-    files = {score.main: [], recovery.main: ["pairs.tsv"]}.get(main, ["aa.txt", "bb.txt"])  # type: ignore[call-overload]
+    files = {score.main: [], recovery.main: ["pairs.tsv"]}.get(main, ["aa.txt", "ba.txt"])  # type: ignore[call-overload]
     for name in ("source", "target"):
         done = call(main, *files, f"--{name}-vectors", "aa.npy")
         assert done.exit_code == 2

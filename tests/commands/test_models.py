@@ -33,7 +33,7 @@ SHIPPED = ["de-fr", "en-de", "en-de-autoencoder", "en-fr", "multi"]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = as_older(toy_model(tmp_path / "pretrained" / "aa-bb"))
+    folder = as_older(toy_model(tmp_path / "pretrained" / "aa-ba"))
     (folder / "card.md").write_text("# A toy\n", encoding="utf-8")
     return folder
 
@@ -55,7 +55,7 @@ def test_list_has_a_line_for_each_shipped_model(
     monkeypatch.setattr(folders, "PRETRAINED", folder.parent)
     size = sum(path.stat().st_size for path in folder.iterdir())
     result = invoke("list")
-    assert result.stdout == f"aa-bb\taa\tbb\t{model_digest(folder)}\t{size}\t\n"
+    assert result.stdout == f"aa-ba\taa\tba\t{model_digest(folder)}\t{size}\t\n"
     assert "1 models" in result.stderr
     (folder / "card.md").write_text("# A toy\n\nFor tests.\n\nMore.\n", encoding="utf-8")
     assert invoke("list").stdout.endswith("\tFor tests.\n")
@@ -120,7 +120,7 @@ def test_show_says_a_fact_a_line(folder: Path) -> None:
     facts = facts_of(invoke("show", folder))
     assert facts["name"] == facts["folder"] == [str(folder)]
     assert facts["digest"] == [model_digest(folder)]
-    assert facts["languages"] == ["aa,bb"]
+    assert facts["languages"] == ["aa,ba"]
     assert facts["architecture"] == ["averaging"]
     assert "embedding=32" in facts["shape"][0].split()
     assert facts["default measure"] == ["mlp"]
@@ -203,7 +203,7 @@ def test_inspect_says_all(folder: Path) -> None:
     assert set(facts) == {"name", "folder", "digest", "files", "config"}
     assert facts["digest"] == model_digest(folder)
     assert facts["files"]["card.md"] == len("# A toy\n")
-    assert facts["config"]["languages"] == ["aa", "bb"]
+    assert facts["config"]["languages"] == ["aa", "ba"]
 
 
 def test_verify_passes_sound_models_one_line_each(folder: Path) -> None:

@@ -36,12 +36,12 @@ def texts(side: int) -> dict[str, list[str]]:
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     monkeypatch.chdir(tmp_path)
-    for side, name in enumerate(("aa", "bb")):
+    for side, name in enumerate(("aa", "ba")):
         for number, (key, lines) in enumerate(texts(side).items()):
             path = Path(name, str(number % 3), f"{key}.txt")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{line}\n" for line in lines))
-    return "aa", "bb"
+    return "aa", "ba"
 
 
 def paired(model: Path, *words: str | Path, text: bytes = b"") -> Result:
@@ -135,8 +135,8 @@ def test_bad_documents_stop_or_are_left_out(model: Path, folders: tuple[str, str
     bad = {
         "aa/0/bytes.txt": (b"a1 a2\na\xff\n", "aa/0/bytes.txt:2: the line is not UTF-8"),
         "aa/1/binary.html": (b"\x89PNG\0", "aa/1/binary.html: a binary file"),
-        "bb/0/blank.txt": (b"\n \n", "bb/0/blank.txt: no sentences"),
-        "bb/1/empty.html": (b"<html></html>", "bb/1/empty.html: no text is found"),
+        "ba/0/blank.txt": (b"\n \n", "ba/0/blank.txt: no sentences"),
+        "ba/1/empty.html": (b"<html></html>", "ba/1/empty.html: no text is found"),
     }
     for path, (data, reason) in bad.items():
         Path(path).write_bytes(data)
@@ -166,8 +166,8 @@ def test_bad_documents_stop_or_are_left_out(model: Path, folders: tuple[str, str
         (["-", "-"], 2, "only one of SOURCE and TARGET"),
         (["aa", "missing"], 66, "missing: cannot be opened"),
         (["aa", "none"], 65, "none: no documents"),
-        (["aa", "bb", "--min-score", "high"], 2, "nor is it recommended"),
-        (["aa", "bb", "--resume", "aa"], 78, "aa is not empty"),
+        (["aa", "ba", "--min-score", "high"], 2, "nor is it recommended"),
+        (["aa", "ba", "--resume", "aa"], 78, "aa is not empty"),
     ],
 )
 def test_misuse(
@@ -180,7 +180,7 @@ def test_misuse(
 
 def test_pages_are_documents(model: Path, folders: tuple[str, str]) -> None:
     wanted = paired(model, *folders).stdout.replace(".txt", ".html")
-    for path in [*Path("aa").rglob("*.txt"), *Path("bb").rglob("*.txt")]:
+    for path in [*Path("aa").rglob("*.txt"), *Path("ba").rglob("*.txt")]:
         body = "".join(f"<p>{line}</p>" for line in path.read_text().splitlines())
         page = f"<!doctype html><html><body><nav>Menu</nav><main>{body}</main></body></html>"
         path.with_suffix(".html").write_text(page)
@@ -229,6 +229,6 @@ def test_stopped_run_goes_on(
     done = sum(calls)
     assert paired(model, *words).stdout == wanted and sum(calls) == done
     assert paired(model, *words[:-1], "7", "-k", "3").exit_code == 0 and sum(calls) == done
-    Path("bb/0/29.txt").write_text("b1 b2\n")
+    Path("ba/0/29.txt").write_text("b1 b2\n")
     other = paired(model, *words)
     assert other.exit_code == 78 and "target documents was" in other.stderr

@@ -43,7 +43,7 @@ def written(*words: object, data: bytes = DATA) -> list[str]:
 def expected(model: Model, words: int, settings: SampleSettings) -> list[str]:
     """The first rows of the order, while their targets have at most *words* words."""
     with PairVectors(model.encoder.dim) as vectors:
-        vectors.add(model.encode(SOURCES, "aa"), model.encode(TARGETS, "bb"))
+        vectors.add(model.encode(SOURCES, "aa"), model.encode(TARGETS, "ba"))
         order = diverse_order(vectors, SCORES, settings)
     kept = []
     for row in np.argsort(order.places).tolist():
@@ -65,7 +65,7 @@ def expected(model: Model, words: int, settings: SampleSettings) -> list[str]:
 def test_a_sample(model: Model, tmp_path: Path, words: list[str], settings: SampleSettings) -> None:
     given = [tmp_path / f"{name}.npy" for name in "ab"]
     np.save(given[0], model.encode(SOURCES, "aa"))
-    np.save(given[1], model.encode(TARGETS, "bb"))
+    np.save(given[1], model.encode(TARGETS, "ba"))
     by_model = ["--model", model.folder, "--top-words", 200, *words]
     found = written(*by_model)
     assert found == expected(model, 200, settings)

@@ -43,7 +43,7 @@ INPUTS = {
 COMMANDS: dict[str, tuple[click.Command, list[str]]] = {
     "score": (score.main, ["--similarity", "mlp,cosine"]),
     "score-only": (score.main, ["--score-only", "--similarity", "csls"]),
-    "embed": (embed.main, ["--language", "bb", "--column", "2"]),
+    "embed": (embed.main, ["--language", "ba", "--column", "2"]),
     "filter": (filtering.main, ["--rule", "length:minimum=5"]),
     "explain": (filtering.main, ["--rule", "length:minimum=5", "--explain"]),
 }

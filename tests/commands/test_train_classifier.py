@@ -312,8 +312,8 @@ def test_in_place(data: Path, tmp_path: Path) -> None:
 
 def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
     pairs = [line.split("\t") for line in (data / "clean.tsv").read_text().splitlines()]
-    turned = write(tmp_path / "turned.tsv", [("bb", "aa"), *((b, a) for a, b in pairs[:100])])
-    bad = write(tmp_path / "bad.tsv", [("bb", "aa"), *((b, a) for a, b in pairs[100:])])
+    turned = write(tmp_path / "turned.tsv", [("ba", "aa"), *((b, a) for a, b in pairs[:100])])
+    bad = write(tmp_path / "bad.tsv", [("ba", "aa"), *((b, a) for a, b in pairs[100:])])
     bad.write_text(bad.read_text() + "alone\n")
     words = (
         turned,
@@ -326,7 +326,7 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
         "--scol",
         "aa",
         "--tcol",
-        "bb",
+        "ba",
         "--json",
     )
     failed = train(*words, "-o", tmp_path / "new")
@@ -509,7 +509,7 @@ def test_a_classifier_is_carried_where_languages_are_shared(data: Path, tmp_path
     other = toy_model(tmp_path / "other", classifier=False, dim=24)
     assert train(*WORDS, "--in-place", "--model", other, data / "clean.tsv").exit_code == 0
     config = (other / "config.json").read_text()
-    (other / "config.json").write_text(config.replace('"aa"', '"fi"').replace('"bb"', '"et"'))
+    (other / "config.json").write_text(config.replace('"aa"', '"fi"').replace('"ba"', '"et"'))
     write_digests(other)
     for start, message in ((data / "model", "it has no classifier"), (other, "no language in")):
         options = ("--start", start, "--model", data / "model", "-o", tmp_path / "new")

@@ -18,7 +18,7 @@ from bitextfilter.text.segment import SegmenterSettings, learn_segmenter, save_s
 SKIP_GRAM = ("dim=12", "epochs=8", "minimum_count=2", "longest=0", "subsampling=1")
 SETTINGS = [part for value in SKIP_GRAM for part in ("--set", f"skip_gram.{value}")]
 VECTORS = ["--source-vectors", "2", "--target-vectors", "2"]
-LANGUAGES = ["--languages", "aa,bb"]
+LANGUAGES = ["--languages", "aa,ba"]
 
 
 def sentences(count: int, seed: int) -> tuple[list[str], list[str]]:
@@ -41,7 +41,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("embeddings")
     source, target = sentences(1500, 1)[0], sentences(1500, 2)[1]
     (folder / "text.aa").write_text("".join(f"{line}\n" for line in source))
-    (folder / "text.bb").write_text("".join(f"{line}\n" for line in target))
+    (folder / "text.ba").write_text("".join(f"{line}\n" for line in target))
     known = [n for n in range(40) if n % 5]
     (folder / "seeds.tsv").write_text("".join(f"A{n}x\tb{n}y\n" for n in known[::2]))
     (folder / "test.tsv").write_text("".join(f"a{n}x\tb{n}y\n" for n in known[1::2]))
@@ -54,7 +54,7 @@ def train(*words: str | Path) -> Result:
 
 
 def texts(home: Path) -> list[str | Path]:
-    return ["--source-text", home / "text.aa", "--target-text", home / "text.bb", *SETTINGS]
+    return ["--source-text", home / "text.aa", "--target-text", home / "text.ba", *SETTINGS]
 
 
 @pytest.fixture(scope="module")
@@ -63,18 +63,18 @@ def trained(home: Path) -> Path:
     done = train(
         *texts(home),
         *("--map", "dictionary", "--dictionary", home / "seeds.tsv"),
-        *("--separate", home / "aa.vec", home / "bb.vec", "-o", home / "both.vec"),
+        *("--separate", home / "aa.vec", home / "ba.vec", "-o", home / "both.vec"),
         *("--manifest", home / "manifest.json"),
     )
     assert done.exit_code == 0, done.output
     assert done.stdout == ""
     assert "refinement 0: criterion 0." in done.stderr
-    assert "41 aa words, 41 bb words, 73 words" in done.stderr
+    assert "41 aa words, 41 ba words, 73 words" in done.stderr
     return home
 
 
 def test_words_are_translated(trained: Path) -> None:
-    line = ["words", "--source", trained / "aa.vec", "--target", trained / "bb.vec", "--json"]
+    line = ["words", "--source", trained / "aa.vec", "--target", trained / "ba.vec", "--json"]
     done = CliRunner().invoke(evaluate, [*map(str, line), str(trained / "test.tsv")])
     found = {
         (r["similarity"], r["rank"]): r["precision"] for r in json.loads(done.stdout)["results"]
@@ -84,7 +84,7 @@ def test_words_are_translated(trained: Path) -> None:
 
 
 def test_the_table_of_both_has_weighted_means_of_what_both_have(trained: Path) -> None:
-    sides = [read_word_vectors(trained / f"{name}.vec") for name in ("aa", "bb")]
+    sides = [read_word_vectors(trained / f"{name}.vec") for name in ("aa", "ba")]
     words, vectors = read_word_vectors(trained / "both.vec")
     assert words == list(dict.fromkeys([*sides[0][0], *sides[1][0]]))
     source, target = (dict(zip(*side, strict=True)) for side in sides)
@@ -94,7 +94,7 @@ def test_the_table_of_both_has_weighted_means_of_what_both_have(trained: Path) -
     assert np.linalg.norm(source["a1x"]) == pytest.approx(1, abs=1e-4)
     counts = [
         (trained / f"text.{name}").read_text().replace(".", " .").split().count("15")
-        for name in ("aa", "bb")
+        for name in ("aa", "ba")
     ]
     mean = (counts[0] * source["15"] + counts[1] * target["15"]) / sum(counts)
     assert table["15"] == pytest.approx(mean, abs=1e-5)
@@ -109,7 +109,7 @@ def test_the_manifest_says_how(trained: Path) -> None:
         "rejected": 0,
         "entries": 16,
         "aa words": 41,
-        "bb words": 41,
+        "ba words": 41,
         "words": 73,
     }
 
@@ -144,7 +144,7 @@ def test_identical_strings_as_seeds_from_vectors_given(home: Path, tmp_path: Pat
 
 @pytest.mark.usefixtures("slow")
 def test_a_long_epoch_says_how_far_it_is(trained: Path, tmp_path: Path) -> None:
-    vectors = ["--source-vectors", trained / "aa.vec", "--target-vectors", trained / "bb.vec"]
+    vectors = ["--source-vectors", trained / "aa.vec", "--target-vectors", trained / "ba.vec"]
     sizes = ("units=4", "updates=3", "epochs=2")
     options = [part for size in sizes for part in ("--set", f"adversarial.{size}")]
     told = train(*vectors, "--map", "adversarial", *options, "-o", tmp_path / "v").stderr
@@ -154,7 +154,7 @@ def test_a_long_epoch_says_how_far_it_is(trained: Path, tmp_path: Path) -> None:
 def test_adversarial_settings_reach_the_training(trained: Path, tmp_path: Path) -> None:
     sizes = ("units=4", "updates=3", "epochs=2", "starts=2")
     options = [part for size in sizes for part in ("--set", f"adversarial.{size}")]
-    vectors = ["--source-vectors", trained / "aa.vec", "--target-vectors", trained / "bb.vec"]
+    vectors = ["--source-vectors", trained / "aa.vec", "--target-vectors", trained / "ba.vec"]
     done = train(*vectors, "--map", "adversarial", *options, "-o", tmp_path / "v")
     assert done.exit_code == 0, done.output
     assert [f"epoch {n}: criterion" in done.stderr for n in range(1, 6)] == [True] * 4 + [False]
@@ -168,7 +168,7 @@ def test_adversarial_settings_reach_the_training(trained: Path, tmp_path: Path) 
 
 def test_pieces_of_a_segmenter(home: Path, tmp_path: Path) -> None:
     lines = (home / "text.aa").read_text().splitlines() + (
-        home / "text.bb"
+        home / "text.ba"
     ).read_text().splitlines()
     normalise = Normalisation()
     segmenter = learn_segmenter(

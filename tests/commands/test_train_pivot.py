@@ -68,8 +68,8 @@ def make(folder: Path, pairs: int, settings: dict[str, object]) -> Path:
 def train(home: Path, *more: object, code: int = 0, without: str = "") -> Result:
     """Train ``home/model``, without one of the options where it is named."""
     given = {
-        "-o": home / "model", "--languages": "aa,bb", "--development": home / "a-b",
-        "--settings": home / "settings.json", "--threads": 1, "--pivot": "cc",
+        "-o": home / "model", "--languages": "aa,ba", "--development": home / "a-b",
+        "--settings": home / "settings.json", "--threads": 1, "--pivot": "ce",
         "--source-pivot": home / "a-c", "--target-pivot": home / "b-c",
     }  # fmt: skip
     words = [
@@ -110,7 +110,7 @@ def test_sentences_find_translations_that_were_never_seen_beside_them(
     train(home, "--set", "training.passes=0.01", "--set", "training.learning_rate=1e-9")
     assert error(home, "model") > 90
     result = train(home)
-    assert "1000 aa-cc pairs, 0 left out" in result.stderr
+    assert "1000 aa-ce pairs, 0 left out" in result.stderr
     assert error(home, "model") < 5
     rows = (home / "test").read_text().splitlines()
     for side in (0, 1):
@@ -125,7 +125,7 @@ def test_sentences_find_translations_that_were_never_seen_beside_them(
 def test_the_third_language_is_not_in_the_model(home: Path) -> None:
     train(home)
     model = load(home / "model")
-    assert model.languages == ("aa", "bb") and model.background is not None
+    assert model.languages == ("aa", "ba") and model.background is not None
     pieces = (home / "model" / "vocabulary.tsv").read_text().split("\n")[1:-1]
     assert {piece.lstrip("▁")[0] for piece in pieces} == {"a", "b"}
     loaded = ENCODERS.load(home / "model")
@@ -133,7 +133,7 @@ def test_the_third_language_is_not_in_the_model(home: Path) -> None:
     assert {key.split(".")[0] for key in loaded.network.state_dict()} == {"embedding", "encoders"}
     kept = json.loads((home / "model" / "training.json").read_text())
     assert kept["material"]["pivot"] == {
-        "language": "cc",
+        "language": "ce",
         "sides": [[["a-c", None, 1.0]], [["b-c", None, 1.0]]],
     }
     assert {"source_pivot", "target_pivot"} <= set(kept["validation"][0])
@@ -154,7 +154,7 @@ def test_the_settings_of_a_model_make_it_again(home: Path) -> None:
 def test_files_have_weights_and_are_repeatable(home: Path) -> None:
     more = ["--source-pivot", f"{home / 'a-c'}@0.5", "--set", "training.passes=1"]
     result = train(home, *more)
-    assert "120 aa-cc pairs" in result.stderr and "60 bb-cc pairs" in result.stderr
+    assert "120 aa-ce pairs" in result.stderr and "60 ba-ce pairs" in result.stderr
     assert f"{round((1.5 * 60 + 60) / 2 / 16)} updates" in result.stderr
 
 
@@ -193,7 +193,7 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
 
 def test_one_language_twice_is_read_by_one_encoder(home: Path) -> None:
     result = train(home, "--languages", "aa,aa", "--target-pivot", home / "a-c")
-    assert "60 aa-cc pairs" in result.stderr
+    assert "60 aa-ce pairs" in result.stderr
     assert load(home / "model").languages == ("aa", "aa")
 
 
@@ -217,7 +217,7 @@ def test_all_three_options_are_needed(home: Path, missing: str) -> None:
         (["--parallel", "a-b", "a-b"], 2, "--architecture pivot reads no --parallel"),
         (["--source-text", "a-b"], 2, "--architecture pivot reads no --source-text"),
         (["--target-text", "a-b"], 2, "--architecture pivot reads no --target-text"),
-        (["--pivot", "bb"], 2, "--pivot is a third language, and bb is one of --languages"),
+        (["--pivot", "ba"], 2, "--pivot is a third language, and ba is one of --languages"),
         (["--source-pivot", "a-c@0"], 2, "for --source-pivot: a-c@0: a weight must be above"),
         (["--source-pivot", "nowhere"], 66, "nowhere"),
         (["--architecture", "autoencoder"], 2, "--pivot is for --architecture pivot alone"),
@@ -227,7 +227,7 @@ def test_all_three_options_are_needed(home: Path, missing: str) -> None:
             78,
             "at least one must be above 0",
         ),
-        (["--set", "training.maximum_length=1"], 78, "every aa-cc pair is longer than training."),
+        (["--set", "training.maximum_length=1"], 78, "every aa-ce pair is longer than training."),
         (["--set", "shape.tables=separate"], 78, "shape.tables is no setting"),
         (["--resume"], 78, "nothing to resume"),
     ],
@@ -243,8 +243,8 @@ def test_what_cannot_be_is_said_in_a_line(
 @pytest.mark.parametrize("architecture", ["pivot", "autoencoder"])
 def test_a_plan_and_its_material_must_agree(architecture: str) -> None:
     files = [PairFile("a-c")]
-    pivot = PivotFiles("cc", (files, files)) if architecture == "autoencoder" else None
-    material = TrainingFiles(("aa", "bb"), files, files[0], pivot=pivot)
+    pivot = PivotFiles("ce", (files, files)) if architecture == "autoencoder" else None
+    material = TrainingFiles(("aa", "ba"), files, files[0], pivot=pivot)
     with pytest.raises(SettingsError, match="the architecture pivot, and no other"):
         EncoderConfig.from_dict({"architecture": architecture}).check_files(material)
 

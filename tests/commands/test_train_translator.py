@@ -38,7 +38,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def train(home: Path, *more: object, pairs: bool = True, code: int = 0) -> Result:
-    arguments = ["-o", home / "model", "--languages", "aa,bb", "--threads", 1]
+    arguments = ["-o", home / "model", "--languages", "aa,ba", "--threads", 1]
     arguments += ["--development", home / "dev.tsv", "--settings", home / "settings.json"]
     arguments += ["--pairs", home / "train.tsv"] if pairs else []
     result = CliRunner().invoke(main, [str(part) for part in (*arguments, *more)])
@@ -50,7 +50,7 @@ def train(home: Path, *more: object, pairs: bool = True, code: int = 0) -> Resul
 def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
     result = train(home)
     assert "cross-entropy" in result.stderr and "parameters" in result.stderr
-    assert load_translator(home / "model").processor.languages == ("aa", "bb")
+    assert load_translator(home / "model").processor.languages == ("aa", "ba")
     files = {path.name for path in (home / "model").iterdir()}
     assert files == {"config.json", "digests.json", "segmenter.json", "segmenter.model",
                      "training.json", "translator.safetensors", "vocabulary.tsv"}  # fmt: skip

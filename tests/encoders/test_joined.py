@@ -41,7 +41,7 @@ def test_the_cosine_is_the_weighted_mean_of_both(home: Path) -> None:
     cosines = []
     for name in ("first", "second", "both"):
         encoder = load_encoder(home / name)
-        vectors = [encoder.encode(*each) for each in ((sources, "aa"), (targets, "bb"))]
+        vectors = [encoder.encode(*each) for each in ((sources, "aa"), (targets, "ba"))]
         assert vectors[0].shape == (40, encoder.dim)
         cosines.append(cosine_pairs(*vectors))
     first, second, both = cosines
@@ -103,12 +103,12 @@ def test_both_are_of_the_same_languages(home: Path, tmp_path: Path) -> None:
     (tmp_path / "other" / "digests.json").unlink()
     config = read_config(tmp_path / "other")
     (tmp_path / "other" / "config.json").write_text(
-        json.dumps({**config, "languages": ["aa", "cc"]})
+        json.dumps({**config, "languages": ["aa", "ce"]})
     )
-    with pytest.raises(SettingsError, match=r"aa-bb, .* of aa-cc"):
+    with pytest.raises(SettingsError, match=r"aa-ba, .* of aa-ce"):
         join_models((home / "first", tmp_path / "other"), WEIGHT, [], tmp_path / "new")
     one, other = load_encoder(home / "first"), load_encoder(tmp_path / "other")
-    with pytest.raises(SettingsError, match="aa-bb and of aa-cc"):
+    with pytest.raises(SettingsError, match="aa-ba and of aa-ce"):
         JoinedEncoder(one, other, WEIGHT)  # type: ignore[arg-type]
 
 

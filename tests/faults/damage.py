@@ -214,7 +214,7 @@ def _training() -> Case:
 
     def run(at: Path, *more: str) -> Result:
         files = "--development", at / "dev.tsv", "--pairs", at / "train.tsv"
-        words = "--settings", at / "settings.json", "--languages", "aa,bb", "--threads", 1
+        words = "--settings", at / "settings.json", "--languages", "aa,ba", "--threads", 1
         return call(train_encoder.main, "-o", at / "out", *files, *words, *more)
 
     _stopped(loop, "update", 5, lambda: run(home))

@@ -48,7 +48,7 @@ ROWS = 300
 OWN = ("out", "rejects", "manifest", "work")
 OLD = b"the output of an earlier run\n"
 
-TRAIN = "-q --languages aa,bb --threads 1 --development {files}/dev.tsv"
+TRAIN = "-q --languages aa,ba --threads 1 --development {files}/dev.tsv"
 
 COMMANDS = {
     "fix": "bitext-fix -i {rows} -o {out} --on-error reject --rejects {rejects}"
@@ -60,7 +60,7 @@ COMMANDS = {
     "dedup": "bitext-dedup --match normalised -i {rows} -o {out} --groups {rejects}",
     "noise": "bitext-noise --seed 1 --rate shuffled=0.5 -i {rows} -o {out}",
     "jsonl": "bitext-convert --to jsonl -i {rows} -o {out}",
-    "tmx": "bitext-convert --to tmx --languages aa,bb -i {rows} -o {out}",
+    "tmx": "bitext-convert --to tmx --languages aa,ba -i {rows} -o {out}",
     "parquet": "bitext-convert --to parquet -i {rows} -o {out}",
     "csv": "bitext-convert --to csv -i {rows} -o {out}",
     "moses": "bitext-convert --to moses -i {rows} {out} {rejects}",
@@ -73,7 +73,7 @@ COMMANDS = {
     "align": "bitext-align --model {model} {source} {target} -o {out}",
     "align documents": "bitext-align-documents --by length {source} {target} -o {out}",
     "segment": "bitext-segment apply --segmenter {model} -i {source} -o {out}",
-    "embeddings": f"bitext-train-embeddings -q --languages aa,bb {SKIP_GRAM} --map dictionary"
+    "embeddings": f"bitext-train-embeddings -q --languages aa,ba {SKIP_GRAM} --map dictionary"
     " --source-text {source} --target-text {target} --dictionary {files}/words.tsv -o {out}",
     "encoder": "bitext-train-encoder --settings {files}/encoder.json --pairs {rows} -o {out}"
     f" {TRAIN}",
@@ -82,7 +82,7 @@ COMMANDS = {
     "classifier": "bitext-train-classifier -q {rows} --negatives repaired --model {model}"
     " --threads 1 --set hidden=4 --set training.epochs=1 -o {out}",
     "tune": "bitext-tune -q {files}/grid.toml --processes 1 -o {out} --pairs {rows}"
-    " --languages aa,bb --development {files}/dev.tsv",
+    " --languages aa,ba --development {files}/dev.tsv",
     "translate": "bitext-translate --model {files}/translator -i {files}/few.aa --beam 2"
     " --threads 1 --max-length 9 -o {out}",
     "recommend": "bitext-models recommend {files}/model {files}/cut.json -o {out}",

@@ -84,6 +84,7 @@ MORE = (
     "space-noise:maximum=0",
     "glued-words:maximum=0",
     "length:count=tokens",
+    "length:count=letters",
     "length:count=bytes",
     "length:count=characters",
     "numerals:maximum=0.9",

@@ -28,7 +28,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 
 def test_each_measure_is_what_it_says(model: Model) -> None:
-    a, b = model.encode(SOURCES, "aa"), model.encode(TARGETS, "bb")
+    a, b = model.encode(SOURCES, "aa"), model.encode(TARGETS, "ba")
     assert model.background is not None
     assert model.classifier is not None
     cosines = cosine_pairs(a, b)
@@ -131,7 +131,7 @@ def test_a_pair_that_comes_again_is_scored_once(
 
 
 def test_other_neighbours_change_the_margins_alone(model: Model) -> None:
-    a, b = model.encode(SOURCES[:50], "aa"), model.encode(TARGETS[:50], "bb")
+    a, b = model.encode(SOURCES[:50], "aa"), model.encode(TARGETS[:50], "ba")
     names = list(MEASURES)
     own = score_pairs(model, SOURCES, TARGETS, names)
     other = score_pairs(model, SOURCES, TARGETS, names, BackgroundSample(a, b, 3))

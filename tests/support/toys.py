@@ -1,6 +1,6 @@
 """Toy language pairs, and a model that knows one word by word, made in a blink.
 
-The language ``aa`` has the words a0, a1, …, the language ``bb`` b0, b1, …; a sentence is
+The language ``aa`` has the words a0, a1, …, the language ``ba`` b0, b1, …; a sentence is
 translated word by word. The model averages one random vector for each pair of words.
 
 The languages of :func:`invented_pairs` have words of syllables, to train models from.
@@ -31,7 +31,7 @@ from bitextfilter.text.trigrams import TrigramSettings
 
 WORDS = 50
 DIM = 32
-LANGUAGES = ("aa", "bb")
+LANGUAGES = ("aa", "ba")
 
 
 def sentences(
@@ -94,7 +94,7 @@ def toy_model(
     network = ENCODERS.build(name, settings, processor.sizes())
     with torch.no_grad():
         for source, target in zip(*every, strict=True):
-            (one,), (other,) = processor.ids([source], "aa")[0], processor.ids([target], "bb")[0]
+            (one,), (other,) = processor.ids([source], "aa")[0], processor.ids([target], "ba")[0]
             network.embedding.weight[int(other)] = network.embedding.weight[int(one)]
             network.embedding.weight[int(other)] += 0.05 * torch.randn(dim) * dim**-0.5
     with writing_folder(folder) as draft:
@@ -109,8 +109,8 @@ def toy_model(
 
 
 def toy_many(folder: Path, dim: int = 8) -> Path:
-    """Write an untrained model of the three languages aa, bb and cc."""
-    names = ("aa", "bb", "cc")
+    """Write an untrained model of the three languages aa, ba and ce."""
+    names = ("aa", "ba", "ce")
     every = [[f"{name[0]}{n}" for n in range(WORDS)] for name in names]
     processor = TextProcessor.learn(every, names, Normalisation(), SegmenterSettings("none"))
     processor.learn_trigrams(every, TrigramSettings(syllabic=True))

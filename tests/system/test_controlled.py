@@ -47,7 +47,7 @@ def test_the_template_decides_the_order_of_words(tmp_path: Path) -> None:
     """Of sentences that were not trained on, each is written in both orders."""
     train = write_pairs(tmp_path / "train.tsv", SENTENCES[:350])
     dev = write_pairs(tmp_path / "dev.tsv", SENTENCES[350:370])
-    material = TrainingFiles(("aa", "bb"), [train], dev)
+    material = TrainingFiles(("aa", "ba"), [train], dev)
     plan = TranslatorConfig.from_dict(VALUES)
     TranslatorTraining(plan, material, Environment(tmp_path / "model")).run()
     translator, told = load_translator(tmp_path / "model"), SENTENCES[370:]

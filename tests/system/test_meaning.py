@@ -237,7 +237,7 @@ def test_the_decoder_learns_how_likely_a_word_is(softmax: str) -> None:
     vectors, learner = torch.from_numpy(model.vectors(["a0"], 0)), model.learner
     with torch.no_grad():
         states = learner.decoder(vectors, learner.begin[1].expand(1, 1, -1))[0]
-        ids = [int(row[0]) for row in model.processor.ids([f"b{i}" for i in range(30)], "bb")]
+        ids = [int(row[0]) for row in model.processor.ids([f"b{i}" for i in range(30)], "ba")]
         costs = [float(learner.eval().output(states, torch.tensor([word]))) for word in ids]
     found, least = shares @ costs, -shares @ np.log(shares)
     assert found < least + 0.25, (found, least)

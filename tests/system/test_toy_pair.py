@@ -44,7 +44,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }  # fmt: skip
     (folder / "settings.json").write_text(json.dumps(settings))
     bitext(
-        "train-encoder", "--languages", "xx,yy", "--pairs", folder / "train.tsv", "--development",
+        "train-encoder", "--languages", "xh,yo", "--pairs", folder / "train.tsv", "--development",
         folder / "dev.tsv", "--settings", folder / "settings.json", "--threads", 1, "-o",
         folder / "model",
     )  # fmt: skip

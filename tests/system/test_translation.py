@@ -40,7 +40,7 @@ def test_a_toy_task_is_learnt(tmp_path: Path, architecture: str) -> None:
         {"architecture": architecture, "training": TRAINING, **values}
     )
     train, dev = (PairFile(str(tmp_path / f"{name}.tsv")) for name in ("train", "dev"))
-    material = TrainingFiles(("aa", "bb"), [train], dev)
+    material = TrainingFiles(("aa", "ba"), [train], dev)
     TranslatorTraining(plan, material, Environment(tmp_path / "model")).run()
     translator = load_translator(tmp_path / "model")
     sources, targets = zip(*pairs(400, 3), strict=True)

@@ -37,7 +37,7 @@ WORDS = [
     "\ud800b",
 ]
 WEIGHTS = np.random.default_rng(1).integers(-127, 128, (256, 3)).astype(np.int8)
-TOY = NgramIdentifier(("aa", "bb", "no"), WEIGHTS, 0.02)
+TOY = NgramIdentifier(("aa", "ba", "no"), WEIGHTS, 0.02)
 
 
 def naive_buckets(word: str, buckets: int) -> list[int]:

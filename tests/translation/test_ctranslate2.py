@@ -32,10 +32,10 @@ SOURCES, TARGETS = marian.sentences("a", 40, 2), marian.sentences("b", 40, 3)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("translators")
     original = marian.marian_folder(path / "marian")
-    marian.converted(original, path / "there", None, "aa", "bb")
-    marian.converted(original, path / "int8", "int8", "aa", "bb")
+    marian.converted(original, path / "there", None, "aa", "ba")
+    marian.converted(original, path / "int8", "int8", "aa", "ba")
     shutil.copytree(path / "there", path / "back")
-    marian.settings(path / "back", languages=["bb", "aa"])
+    marian.settings(path / "back", languages=["ba", "aa"])
     return path
 
 
@@ -104,15 +104,15 @@ def test_scores_are_those_of_transformers(home: Path, original: Original) -> Non
 
 def test_marks_before_both_sides(home: Path, original: Original, tmp_path: Path) -> None:
     folder = shutil.copytree(home / "there", tmp_path / "many")
-    marks = {"source_prefix": [">>bb<<"], "target_prefix": [">>bb<<"]}
-    marian.settings(folder, languages=["aa", "bb"], **marks)
+    marks = {"source_prefix": [">>ba<<"], "target_prefix": [">>ba<<"]}
+    marian.settings(folder, languages=["aa", "ba"], **marks)
     translator = load_translator(folder)
     found = translator.log_probabilities(SOURCES[:9], TARGETS[:9])
     pairs = zip(SOURCES[:9], TARGETS[:9], strict=True)
-    np.testing.assert_allclose(found, [original.score(*p, ">>bb<<") for p in pairs], atol=2e-5)
+    np.testing.assert_allclose(found, [original.score(*p, ">>ba<<") for p in pairs], atol=2e-5)
     (one,) = translator.translate(SOURCES[:1], SearchSettings(2))
     assert ">>" not in one.best
-    marian.settings(folder, languages=["aa", "bb"], source_end=False)
+    marian.settings(folder, languages=["aa", "ba"], source_end=False)
     assert not np.allclose(
         load_translator(folder).log_probabilities(SOURCES[:9], TARGETS[:9]), found
     )
@@ -202,7 +202,7 @@ def test_commands(home: Path, tmp_path: Path) -> None:
     found = call(translate.main, *line, data="\n".join([*SOURCES[:3], ""]).encode() + b"\n")
     assert len(found.stdout.splitlines()) == 4 and found.stdout.endswith("\n\n")
     shown = call(models.main, "show", home / "there").stdout
-    assert "kind\ttranslator\nlanguages\taa,bb\narchitecture\tctranslate2\n" in shown
+    assert "kind\ttranslator\nlanguages\taa,ba\narchitecture\tctranslate2\n" in shown
     assert call(models.main, "verify", home / "there").stdout.endswith("\tok\n")
 
 
@@ -314,8 +314,8 @@ def test_plain_vocabularies_and_shared_segmenters(home: Path, tmp_path: Path) ->
     (folder / "sentencepiece.model").write_bytes(shared)
     for name in ("source.spm", "target.spm"):
         (folder / name).unlink()
-    marian.settings(folder, languages=["aa", "bb"])
+    marian.settings(folder, languages=["aa", "ba"])
     plain = load_translator(folder).log_probabilities(SOURCES, TARGETS)
-    marian.settings(folder, languages=["aa", "bb"], source_end=True)
+    marian.settings(folder, languages=["aa", "ba"], source_end=True)
     ended = load_translator(folder).log_probabilities(SOURCES, TARGETS)
     assert np.isfinite(plain).all() and not np.allclose(plain, ended)

@@ -223,7 +223,7 @@ def test_symbols_of_templates_that_are_damaged(
 def test_what_is_no_translator_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no model here"):
         load_translator(tmp_path)
-    (tmp_path / "config.json").write_text('{"format": 1, "languages": ["aa", "bb"]}')
+    (tmp_path / "config.json").write_text('{"format": 1, "languages": ["aa", "ba"]}')
     with pytest.raises(ModelError, match="no translator"):
         load_translator(tmp_path)
     (tmp_path / "config.json").write_text('{"format": 1, "translator": {"architecture": "x"}}')
@@ -289,7 +289,7 @@ def test_no_translation_is_empty_and_no_word_either(settings: SearchSettings, lo
     """Of a model that likes to begin words without going on with them."""
     lines = [" ".join("abcdefghijklmnopqrstuvwxyz") + " abab", "ab a"] * 9
     settled = SegmenterSettings("unigram", vocabulary_size=34)
-    text = TextProcessor.learn((lines, lines), ("aa", "bb"), Normalisation(), settled)
+    text = TextProcessor.learn((lines, lines), ("aa", "ba"), Normalisation(), settled)
     name, shape = CASES[0]
     made = Translator(text, network(name, shape, len(text.vocabulary)))
     with torch.no_grad():

@@ -42,7 +42,7 @@ def task(tmp_path: Path) -> TuningTask:
     (tmp_path / "work").mkdir()
     development = PairFile(str(tmp_path / "dev"))
     pairs = (str(tmp_path / "train"),)
-    return TuningTask(("aa", "bb"), pairs, Columns(), development, tmp_path / "work")
+    return TuningTask(("aa", "ba"), pairs, Columns(), development, tmp_path / "work")
 
 
 def test_a_key_hangs_on_settings_rules_and_content_alone(task: TuningTask, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_half_trained_model_is_not_kept(
     outcome = task(("one", point()))
     (kept,) = (tmp_path / "models").iterdir()
     assert kept.name == "one" and outcome.figure is not None
-    assert load(kept).languages == ("aa", "bb")
+    assert load(kept).languages == ("aa", "ba")
 
 
 def test_no_pairs_and_a_diverging_training_are_notes(task: TuningTask, tmp_path: Path) -> None:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "en-de"
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 NO_CUT: Literal["none"] = "none"
@@ -69,19 +68,12 @@ def as_device(value: str) -> str:
     return value
 
 
-def as_languages(value: str) -> tuple[str, str]:
-    """Read ``en,de``: the codes of the source's and the target's language."""
+def as_own_languages(value: str) -> tuple[str, str]:
+    """Read two languages as they are: a model, whose own they are, knows its codes."""
     names = value.split(",")
-    if len(names) != 2 or not all(map(_LANGUAGE.fullmatch, names)):
+    if len(names) != 2 or not all(names):
         raise click.BadParameter("expected two languages, source and target, such as en,de")
     return names[0], names[1]
-
-
-def as_language(value: str) -> str:
-    """Read ``en``: the code of a language."""
-    if not _LANGUAGE.fullmatch(value):
-        raise click.BadParameter(f"{value!r} is not the code of a language, such as en")
-    return value
 
 
 def as_amount(value: str) -> int:
@@ -395,7 +387,7 @@ class ModelName:
     languages: tuple[str, str] | None = option(
         "--languages SOURCE,TARGET",
         "The two of a model with more; also at the end of its name, as multi:de,cs.",
-        as_languages,
+        as_own_languages,
     )
     no_verify: bool = flag(
         "--no-verify",
@@ -419,11 +411,6 @@ class CutMeasure:
         "Measure of the score, for the recommended cut  [default: by header, or bitext-score's]",
         THRESHOLD_MEASURES,
     )
-
-
-def languages_option(text: str = "The languages, as en,de.", **details: Any) -> Any:
-    """Return the field of --languages."""
-    return option("--languages SOURCE,TARGET", text, as_languages, **details)
 
 
 SHARD_ROWS = 24576

@@ -117,11 +117,14 @@ class Messages:
             parts.append(f"after {minutes:.0f} min")
         return ", ".join(parts)
 
-    def note(self, message: str, colour: str = "") -> None:
-        """Write a message; ignore a closed or full stderr. A *colour* is that of its label."""
+    def note(self, message: str, colour: str = "", always: bool = False) -> None:
+        """Write a message; ignore a closed or full stderr. A *colour* is that of its label.
+
+        One that is to be read *always* is written though quiet.
+        """
         self.notes.append(message)
         self._spoken = time.monotonic()
-        if self._quiet:
+        if self._quiet and not always:
             return
         with suppress(OSError):
             if self._bar is not None:
@@ -475,6 +478,10 @@ class Run:
     def note(self, message: str) -> None:
         """Write a message to stderr, unless -q."""
         self.messages.note(message)
+
+    def tell(self, message: str, always: bool) -> None:
+        """Write a message to stderr; *always*: -q does not hide it."""
+        self.messages.note(message, always=always)
 
     def warn(self, message: str) -> None:
         """Write a warning to stderr, unless -q."""

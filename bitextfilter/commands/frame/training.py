@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame.command import keep_freed_memory
+from bitextfilter.commands.frame.language_options import as_languages
 from bitextfilter.commands.frame.options import (
     FILE,
     FOLDER,
     NATURAL,
     Options,
-    as_languages,
     as_numbered_column,
     flag,
     is_given,
@@ -202,7 +202,7 @@ def weighted(text: str, name: str) -> tuple[str, float]:
     return match[1], float(match[2])
 
 
-_NAMED = re.compile(r"((?:[a-z]{2,3}|-)(?:,(?:[a-z]{2,3}|-))+)=(.+)")
+_NAMED = re.compile(r"((?:[A-Za-z][\w-]+|-)(?:,(?:[A-Za-z][\w-]+|-))+)=(.+)")
 
 
 def language_file(text: str, weight: float = 1.0, usual: tuple[str, ...] = ()) -> LanguageFile:

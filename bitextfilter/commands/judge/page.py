@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import (
-    argument,
-    flag,
-    languages_option,
-    needs_own_file,
-    option,
-    row_options,
-)
+from bitextfilter.commands.frame.language_options import languages_option
+from bitextfilter.commands.frame.options import argument, flag, needs_own_file, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.judge.options import read_labels, read_sample, scale_option
 from bitextfilter.errors import InputError
@@ -37,7 +31,7 @@ class _Settings:
     )
     labels: str | None = option("--labels FILE", "Go on from the labels in this file.")
     show_scores: bool = flag("--show-scores", "Show the scores of each pair.")
-    languages: tuple[str, str] | None = languages_option()
+    languages: tuple[str, str] | None = languages_option(tags=True)
     title: str | None = option("--title TEXT", "Title of the page  [default: the sample's name]")
 
     def __post_init__(self) -> None:

@@ -61,7 +61,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def downstream(files: Path, work: Path, *more: object, code: int = 0, settings: str = "tiny",
                words: int = 400, header: bool = True) -> Result:  # fmt: skip
-    line = ["downstream", files / "scored.tsv", "--words", words, "--languages", "aa,bb",
+    line = ["downstream", files / "scored.tsv", "--words", words, "--languages", "aa,ba",
             "--development", files / "dev.tsv", "--test", files / "test.tsv", "--dev-scol", 2,
             "--dev-tcol", 1, "--settings", files / f"{settings}.json", "--work", work,
             "--threads", 1, "--beam", 2, *(["--header"] if header else []), *more]  # fmt: skip
@@ -286,7 +286,7 @@ def test_the_oracle_beats_chance(files: Path, tmp_path: Path) -> None:
         (["--set", "shape.layers=2"], "shape.layers was 1, now it is 2"),
         (["--words", "401"], "words was 400, now it is 401"),
         (["--beam", "3"], "beam was 2, now it is 3"),
-        (["--languages", "aa,cc"], "languages was"),
+        (["--languages", "aa,ce"], "languages was"),
         (["--scol", "b", "--tcol", "a"], "columns was"),
         (["--test", "DEV"], "tests was"),
         (["--development", "TEST"], "development was"),

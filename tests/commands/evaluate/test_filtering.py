@@ -295,8 +295,8 @@ PAIRS = list(zip(*sentences(150, seed=8), strict=True))
 def test_noise_is_made_of_clean_pairs(model: Path) -> None:
     """The same by hand: noise, scores as bitext-score prints them, cuts at a share of 0.3."""
     result = suggesting("--model", model, "--seed", "3", text=written(PAIRS))
-    rates = even_rates(0.5, NoiseSettings(("aa", "bb")))
-    noisy = list(noisy_pairs(PAIRS, rates, 3, NoiseSettings(("aa", "bb"))))
+    rates = even_rates(0.5, NoiseSettings(("aa", "ba")))
+    noisy = list(noisy_pairs(PAIRS, rates, 3, NoiseSettings(("aa", "ba"))))
     kinds = sorted({label for *_, label in noisy} - {CLEAN})
     assert len(kinds) > 5
     loaded = load(model)

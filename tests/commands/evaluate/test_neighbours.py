@@ -62,7 +62,7 @@ def histogram(result: Result) -> list[list[str]]:
 
 
 def cosines(model: Model) -> list[list[float]]:
-    vectors = model.encode(QUERIES, "aa"), model.encode(CORPUS, "bb")
+    vectors = model.encode(QUERIES, "aa"), model.encode(CORPUS, "ba")
     rows: list[list[float]] = cosine_matrix(*vectors).tolist()
     return rows
 
@@ -116,7 +116,7 @@ def test_hubness(folder: Path, model: Model, queries: Path) -> None:
     counts = counts_by_cosine(model, 4)
     share = counts.count(0) / len(CORPUS)
     assert rows[0][2:5] == [f"{share:.4f}", str(max(counts)), str(len(CORPUS))]
-    facts = f"n=3 k:4 sim:cosine language:aa,bb model:{model.digest} v:"
+    facts = f"n=3 k:4 sim:cosine language:aa,ba model:{model.digest} v:"
     assert rows[0][5].startswith(f"skew = {rows[0][1]} | {facts}")
     whole = json.loads(neighbours("--json", *words, text=lines(CORPUS)).stdout)
     assert [f"{record['skew']:.4f}" for record in whole["results"]] == [row[1] for row in rows]
@@ -161,7 +161,7 @@ def test_json_says_the_same(folder: Path, model: Model, queries: Path, tmp_path:
     words = ("-q", "--model", folder, "--of", queries, path)
     whole = json.loads(neighbours("--json", *words).stdout)
     assert (whole["task"], whole["file"], whole["of"]) == ("neighbours", str(path), str(queries))
-    assert (whole["model"], whole["language"]) == (model.digest, ["aa", "bb"])
+    assert (whole["model"], whole["language"]) == (model.digest, ["aa", "ba"])
     assert [
         [r["query"], str(r["rank"]), f"{r['cosine']:.4f}", str(r["line"]), r["sentence"]]
         for r in whole["results"]
@@ -179,7 +179,7 @@ def test_languages_columns_and_header(folder: Path, queries: Path, tmp_path: Pat
     turned = tmp_path / "queries.txt"
     turned.write_text(lines([query.replace("a", "b") for query in QUERIES]), encoding="utf-8")
     rows = [f"{n}\t{line.replace('b', 'a')}" for n, line in enumerate(CORPUS)]
-    columns = ("--column", "text", "--header", "--language", "bb,aa")
+    columns = ("--column", "text", "--header", "--language", "ba,aa")
     found = nearest(neighbours(*words, *columns, "--of", turned, text=lines(["n\ttext", *rows])))
     assert [int(row[3]) for row in found[:2]] == [5, 152]
     assert [row[4].replace("a", "b") for row in found[:2]] == [row[4] for row in straight[:2]]

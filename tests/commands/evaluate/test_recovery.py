@@ -115,7 +115,7 @@ def test_a_model_without_a_classifier(tmp_path: Path, pairs: Path) -> None:
 
 def test_columns_and_stdin(model: Path, pairs: Path) -> None:
     lines = [line.split("\t") for line in pairs.read_text(encoding="utf-8").splitlines()]
-    text = "x\tbb\taa\n" + "".join(f"-\t{target}\t{source}\n" for source, target in lines)
+    text = "x\tba\taa\n" + "".join(f"-\t{target}\t{source}\n" for source, target in lines)
     words = ("-q", "--model", model, "--similarity", "csls")
     columns = ("--header", "--scol", "aa", "--tcol", "2", "-")
     assert table(recovery(*words, *columns, text=text.encode())) == table(recovery(*words, pairs))

@@ -93,7 +93,7 @@ def test_columns_are_what_they_are_called(folder: Path, encoder: Path) -> None:
     foreign = {reference: text for text, reference in ROWS}
     texts = [row[0] for row in rows], [row[1] for row in rows]
     costs = translator.log_probabilities([foreign[text] for text in texts[0]], texts[1])
-    one, other = (model.encode(t, n) for t, n in zip(texts, ("aa", "bb"), strict=True))
+    one, other = (model.encode(t, n) for t, n in zip(texts, ("aa", "ba"), strict=True))
     for row, cost, left, right in zip(rows, costs, one.astype(float), other.astype(float),
                                       strict=True):  # fmt: skip
         assert float(row[3]) == pytest.approx(cost, abs=1e-4)
