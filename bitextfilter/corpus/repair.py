@@ -165,8 +165,9 @@ class Repairer:
         if unknown := set(names) - set(REPAIRS):
             raise SettingsError(f"repair {min(unknown)!r} is none of {', '.join(REPAIRS)}")
         self._repairs = {name: REPAIRS[name] for name in REPAIRS if name in names}
-        if language is not None and "mojibake" in names:
-            self._repairs["mojibake"] = partial(_mojibake, language=read_language(language))
+        known = None if language is None else read_language(language)
+        if known is not None and "mojibake" in names:
+            self._repairs["mojibake"] = partial(_mojibake, language=known)
 
     def __call__(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Return *text* repaired, and the names of the repairs that changed it, in order."""

@@ -161,7 +161,7 @@ def undone(text: str, language: Language | None = None) -> str | None:
     """
     if text.isascii() or not _SEQUENCE.search(text):
         return None
-    own = None if language is None else _letters(language)
+    own = _letters(language) if language is not None and language.scripts else None
     now = text
     for _ in range(_LAYERS):
         below = _below(now, own)
@@ -379,5 +379,5 @@ _COMBINING = frozenset(map(chr, range(0x300, 0x370)))
 
 def _letters(language: Language) -> _Own:
     """Return the letters of a language as a test of a text."""
-    table = characters.alphabet(language.code)
+    table = characters.alphabet(language.tag)
     return lambda text: all(table[ord(sign)] for sign in text)
