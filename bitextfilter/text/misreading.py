@@ -176,13 +176,24 @@ _Own = Callable[[str], bool]
 
 def _below(text: str, own: _Own | None) -> str | None:
     """Return the text below a layer of misreading, if that is certain."""
-    whole = ((encoding.read(text), encoding) for encoding in _ENCODINGS)
-    for below, encoding in whole:
-        if below is None:
-            continue
-        if encoding.long_run.search(text) or any(_odd_sequences(text, encoding, own)):
-            return below
-    return _mended_parts(text)
+    whole = [
+        below
+        for encoding in _ENCODINGS
+        if (below := encoding.read(text)) is not None
+        and (encoding.long_run.search(text) or any(_odd_sequences(text, encoding, own)))
+    ]
+    if not whole:
+        return _mended_parts(text)
+    rare = [len(_RARE.findall(below)) for below in whole]
+    return whole[0] if rare[0] == min(rare) else None
+
+
+_RARE = regex.compile(
+    r"[\u0108-\u010b\u0114\u0115\u011c\u011d\u0120\u0121\u0124-\u0129\u012c\u012d\u0132-\u0135\u0138"
+    r"\u013f\u0140\u0149-\u014b\u014e\u014f\u0154\u0155\u015c\u015d\u0166-\u0169\u016c\u016d"
+    r"\u0174-\u0178\u017f-\u0217\u021c-\u036f]|(?<=\p{Ll})\p{Lu}(?=\p{Ll})"
+)
+"""Letters of few languages, and capitals within words."""
 
 
 def _odd_sequences(text: str, encoding: _Encoding, own: _Own | None) -> Iterator[bool]:
@@ -219,7 +230,7 @@ def _mended_parts(text: str) -> str | None:
     return None if any(_lost(rest, written, some) for some in possible) else "".join(pieces)
 
 
-_FIRST = frozenset(b"\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xe1\xe2")
+_FIRST = frozenset(b"\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xe1\xe2")
 """First bytes of Latin letters and of punctuation."""
 _FIRST_OF_SCRIPTS = (
     frozenset(b"\xcd\xce\xcf"),
@@ -282,7 +293,7 @@ def _may_stand(text: str, start: int, end: int) -> bool:
             in_word, usual = _is_letter(last), _AFTER_WORD
         else:
             may_follow = sign in usual and last not in _LAST_SIGNS
-            may_follow = may_follow and last + sign not in ("Ã¥", "Â£")
+            may_follow = may_follow and last + sign != "Ã¥"
         if not may_follow:
             return False
         last = sign
@@ -312,7 +323,7 @@ def _is_letter(sign: str) -> bool:
 
 def _may_follow(letter: str, successor: str) -> bool:
     """Whether a letter may follow a *letter* with an accent, or of another script, in a word."""
-    if successor == "ƒ" or (letter in "ÂÃĂĹƒ" and letter + successor not in "ĂşĂŞ"):
+    if successor == "ƒ" or (letter in "ÂÃĂĹƒ" and successor not in "şŞ"):
         return False
     if letter in "Åå" and successor in "ŠšŽž":
         return False
