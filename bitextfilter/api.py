@@ -216,9 +216,7 @@ def _unique(pairs: Iterable[Pair], settings: DedupSettings) -> Iterator[Pair]:
             yield from (pair for line, pair in numbered if not keepers.get(line))
 
 
-def fix(
-    text: str, repairs: Collection[str] | None = None, *, language: str | None = None
-) -> str:
+def fix(text: str, repairs: Collection[str] | None = None, *, language: str | None = None) -> str:
     """Return a text repaired as ``bitext-fix`` does: mojibake, entities, stray characters, spaces.
 
     ``repairs``: names of repairs, in any order; None for the default ones. ``language``: that of

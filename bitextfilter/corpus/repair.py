@@ -174,12 +174,14 @@ class Repairer:
         simple = text.isascii() and text.isprintable() and text == text.strip()
         if simple and "&" not in text and "  " not in text:
             return text, ()  # no repair changes it
-        now, names = text, set[str]()
+        now, sound, names = text, None, set[str]()
         for _ in range(_PASSES):
             before = now
             for name, repair in self._repairs.items():
-                if name not in _BEFORE_DAMAGE and damage(now):
-                    break
+                if name not in _BEFORE_DAMAGE and now != sound:
+                    if damage(now):
+                        break
+                    sound = now
                 repaired = repair(now)
                 if repaired != now:
                     names.add(name)

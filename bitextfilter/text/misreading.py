@@ -98,30 +98,35 @@ _TWOS, _THREES, _FOURS = (
     for some in zip(*(encoding.leads for encoding in _ENCODINGS), strict=True)
 )
 _MORES = "".join(dict.fromkeys(chain(*(encoding.characters[:0x40] for encoding in _ENCODINGS))))
-_LEADS = _TWOS + _THREES + _FOURS
-_SEQUENCE = re.compile(_sequence(_TWOS, _THREES, _FOURS, _MORES))
-"""A sequence in any encoding, or a mixture."""
+_LEADS, _MORE = _TWOS + _THREES + _FOURS, frozenset(_MORES)
+_STARTING = re.compile(f"{_any(_LEADS)}(?={_any(_MORES)})")
+"""The first character of a sequence in any encoding, or a mixture."""
+_LONG_RUN = re.compile(f"(?:{_sequence(_TWOS, _THREES, _FOURS, _MORES)}){{4}}")
 
 STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
 ALONE = "ÂÃÄÅÎÏÐÑØÙâĂĹГД\ufffd"
 """Characters that may be damage without the others."""
-_QUICK = re.compile(f"{_any(ALONE)}|{_SEQUENCE.pattern}")
-
 _OTHERS = r"[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}]"
 _REMAINS = regex.compile(
     "|".join(
         (
             r"(?<=\p{Ll})(?:Ã|[ÄÅÐÑĂĹ](?!\p{Lu}))|(?<!\p{L})Ã(?=[\sa-np-z])",
             rf"[ÂÃÎÏÐÑØÙ](?={_OTHERS})|(?<={_OTHERS})[ÂÃÎÏÐÑØÙ]|(?<=[a-z])[ГД]|[ГД](?=[a-z])|вЂ",
-            r"(?<=\s)â(?=\s)|\b(?i:(?:it|that|what|there|he|she|let)âs|[a-z]+nât|Iâm)\b"
-            r"|\b(?i:(?:I|you|we|they)â(?:re|ve|ll|d))\b",
+            r"(?<=\s)â(?=\s)|\b(?i:(?:it|that|what|there|he|she|let)âs|Iâm)\b"
+            r"|\b(?i:(?:I|you|we|they)â(?:re|ve|ll|d))\b"
+            r"|\b(?i:(?:is|are|was|were|do|does|did|has|have|had|ca|wo|would|could|should)nât)\b",
             f"{_any(_LEADS)}[\u0080-\u009f]",
             "\ufffd",
         )
     )
 )
 """What is left of sequences that lost bytes: ``nÃ¡mÄstÃ``, ``Ñегодня``, ``itâs``."""
+_QUICK = re.compile(
+    "[ÂÃÎÏÐÑØÙ\x80-\x9f\ufffd]|[^\\W\\d_A-Z][ÄÅĂĹ]|[a-z][ГД]|[ГД][a-z]|вЂ"
+    "|\\sâ\\s|[A-Za-z]â(?:s|t|m|re|ve|ll|d)\\b"
+)
+"""Found where ``_REMAINS`` is, and sooner."""
 
 _USUAL = re.compile(
     "[\u00a0-\u017f\u0218-\u021b\u0384-\u03ce\u0401-\u045f\u0490\u0491\u0531-\u0587\u05b0-\u05ea\u060c-\u06d5"
@@ -135,17 +140,36 @@ def damage(text: str) -> str | None:
 
     They are UTF-8 that was read in another encoding, remains of it, or U+FFFD.
     """
-    if text.isascii() or not _QUICK.search(text):
+    if text.isascii():
         return None
-    encoding = _likeliest(text)
-    for run in encoding.runs.finditer(text):
-        for sequence in encoding.sequence.finditer(text, *run.span()):
-            if _is_odd(text, *sequence.span(), encoding):
-                return run[0]
-    found = _REMAINS.search(text)
-    if found is None and undone(text) is not None:
-        found = encoding.runs.search(text)
+    if _is_suspicious(text):
+        encoding = _likeliest(text)
+        for run in encoding.runs.finditer(text):
+            for sequence in encoding.sequence.finditer(text, *run.span()):
+                if _is_odd(text, *sequence.span(), encoding):
+                    return run[0]
+    found = _remains(text)
+    if found is None and undone(text) is not None and (first := _STARTING.search(text)):
+        found = text[first.start() : first.start() + 2]
+    return found
+
+
+def _remains(text: str) -> str | None:
+    found = _REMAINS.search(text) if _QUICK.search(text) else None
     return None if found is None else str(found[0])
+
+
+@functools.lru_cache(4)
+def _is_suspicious(text: str) -> bool:
+    """Whether some characters could not stand in right text if they are UTF-8 in an encoding."""
+    starts = [found.start() for found in _STARTING.finditer(text)]
+    for start in starts:
+        for length, leads in enumerate((_TWOS, _THREES, _FOURS), 2):
+            more = text[start + 1 : start + length]
+            possible = text[start] in leads and len(more) == length - 1 and _MORE.issuperset(more)
+            if possible and not _may_stand(text, start, start + length):
+                return True
+    return len(starts) >= 4 and _LONG_RUN.search(text) is not None
 
 
 def _likeliest(text: str) -> _Encoding:
@@ -159,9 +183,9 @@ def undone(text: str, language: Language | None = None) -> str | None:
     Text in a known *language* has letters of its scripts, or Latin ones, and a letter that it does
     not write, before a sign, is a misread letter that it writes.
     """
-    if text.isascii() or not _SEQUENCE.search(text):
-        return None
     own = _letters(language) if language is not None and language.scripts else None
+    if not (_is_suspicious(text) if own is None else _STARTING.search(text)):
+        return None
     now = text
     for _ in range(_LAYERS):
         below = _below(now, own)
@@ -371,13 +395,13 @@ def _is_sound(text: str, right: str, language: Language | None) -> bool:
     new = {*right} - {*text}
     if any(unicodedata.category(sign) in ("Cc", "Cn", "Co", "Cs") for sign in new):
         return False
-    if _QUICK.search(right) and _REMAINS.search(right):
+    if _remains(right):
         return False
     if not right.isascii() and any(some.read(right) is not None for some in _ENCODINGS):
         return False  # perhaps misread once more
     if new & _COMBINING and not _COMBINING.isdisjoint(normal_form(right)):
         return False
-    if any(_MIXED.match(word) and word not in text for word in _WORD.findall(right)):
+    if any(map(_MIXED.match, {*_WORD.findall(right)}.difference(_WORD.findall(text)))):
         return False
     scripts = () if language is None else language.scripts
     letters = characters.in_script(*scripts, "Latin", "Common", "Inherited") if scripts else None

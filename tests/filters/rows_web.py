@@ -42,7 +42,12 @@ ROWS = [
     ("bad-encoding", "na\ufffdve", "ï»¿a", "bad-encoding(source)=\ufffd bad-encoding(target)=ï»¿"),
     ("bad-encoding", "HÂLÂ… BLÅ–HVIT PÄŤ", "AMANHÃ… NHÃ® Β΄ об’єкт IRÃ–IRAQUE", ""),
     ("bad-encoding", "nám\u00c4stí", "Ñегодня", "bad-encoding(source)=Ä bad-encoding(target)=Ñ"),
-    ("bad-encoding", "Lâ\u0080école", "itâs", "bad-encoding(source)=â\x80 bad-encoding(target)=itâs"),
+    (
+        "bad-encoding",
+        "Lâ\u0080école",
+        "itâs",
+        "bad-encoding(source)=â\x80 bad-encoding(target)=itâs",
+    ),
     ("bad-encoding", "bГјs", "Ãrztin", "bad-encoding(source)=Гј bad-encoding(target)=Ã"),
     ("unicode-noise", "zero\u200bwidth \u00ad \ufeff", "\U0001f600 e\u0301", ""),
     ("unicode-noise", "\u3042", "\u0628\u200c", ""),
