@@ -15,7 +15,7 @@ from bitextfilter.commands.frame.language_options import as_tag, languages_optio
 from bitextfilter.commands.frame.options import as_column, flag, is_given, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
-from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, TextColumn, with_texts
+from bitextfilter.io.rows import BadRow, Columns, RawLines, Row, RowParser, TextColumn, with_texts
 from bitextfilter.io.workers import map_in_order
 
 _NAME = click.Choice(list(REPAIRS))
@@ -50,6 +50,11 @@ class _Settings:
         if self.one is not None and self.languages is not None:
             raise click.UsageError("--languages is for pairs: --one names the language")
 
+    @property
+    def sides(self) -> tuple[str | None, ...]:
+        """The language of each side, or of the text; None if it is unknown."""
+        return self.languages or ((None, None) if self.one is None else (self.one,))
+
 
 @command("bitext-fix", _Settings, row_options(), uses="batch_size threads")
 @fill_lists(REPAIRS=first_lines(REPAIRS))
@@ -78,14 +83,10 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-fix --one uk < ukrainian.txt
     """
     names = _names(settings)
-    pair = dataclasses.replace(run.row_settings.columns, blank=True)
-    if settings.one is not None and (is_given("scol") or is_given("tcol")):
-        raise click.UsageError("--scol and --tcol are for pairs: --one has --column")
-    columns = pair if settings.one is None else TextColumn(settings.where, blank=True)
-    languages = settings.languages or (settings.one,) * (2 if settings.one is None else 1)
+    repairers = [Repairer(names, language) for language in settings.sides]
+    columns = _columns(run, settings)
     reader, output = run.rows(columns), run.output()
     places = [reader.place(wanted) for wanted in columns.wanted()]
-    repairers = [Repairer(names, language) for language in languages]
     worker = _Worker(reader.parser, places, repairers, settings.explain)
     output.write(reader.first_line(["repairs"] * settings.explain))
     run.counts.update(changed=0, **dict.fromkeys(names, 0))
@@ -103,6 +104,15 @@ def _names(settings: _Settings) -> list[str]:
         raise click.UsageError("--only cannot be combined with --with and --without")
     chosen = set(settings.only or {*DEFAULTS, *settings.more} - set(settings.without))
     return [name for name in REPAIRS if name in chosen]
+
+
+def _columns(run: Run, settings: _Settings) -> Columns | TextColumn:
+    """Return the columns of the texts. Raises UsageError for a contradiction."""
+    if settings.one is None:
+        return dataclasses.replace(run.row_settings.columns, blank=True)
+    if is_given("scol") or is_given("tcol"):
+        raise click.UsageError("--scol and --tcol are for pairs: --one has --column")
+    return TextColumn(settings.where, blank=True)
 
 
 class _Fixed(NamedTuple):

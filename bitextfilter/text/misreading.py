@@ -23,7 +23,6 @@ from itertools import chain
 import regex
 
 from bitextfilter.languages import Language
-from bitextfilter.text import characters
 from bitextfilter.text.composition import normal_form
 
 _LAYERS = 8
@@ -378,6 +377,8 @@ def _sign_may_stand(sequence: str, before: str, after: str) -> bool:
     return not in_word and (more in _TERMS or more.isalpha())
 
 
+_SYMBOL = regex.compile(r"(?<=\p{Ll})[\p{So}--[©®°]](?=\p{Ll})", regex.VERSION1)
+"""A symbol within a word."""
 _WORD = re.compile(r"[^\W\d_]+")
 _MIXED = regex.compile(
     r"(?=.*[^\p{Latin}\p{Common}\p{Inherited}])"
@@ -395,7 +396,7 @@ def _is_sound(text: str, right: str, language: Language | None) -> bool:
     new = {*right} - {*text}
     if any(unicodedata.category(sign) in ("Cc", "Cn", "Co", "Cs") for sign in new):
         return False
-    if _remains(right):
+    if _remains(right) or new.intersection(_SYMBOL.findall(right)):
         return False
     if not right.isascii() and any(some.read(right) is not None for some in _ENCODINGS):
         return False  # perhaps misread once more
@@ -403,16 +404,26 @@ def _is_sound(text: str, right: str, language: Language | None) -> bool:
         return False
     if any(map(_MIXED.match, {*_WORD.findall(right)}.difference(_WORD.findall(text)))):
         return False
-    scripts = () if language is None else language.scripts
-    letters = characters.in_script(*scripts, "Latin", "Common", "Inherited") if scripts else None
-    return letters is None or all(letters[ord(sign)] for sign in new if sign.isalpha())
+    return language is None or _in_scripts(new, language)
 
 
 _COMBINING = frozenset(map(chr, range(0x300, 0x370)))
 """Diacritical marks, which are part of one character with their letter in the normal form."""
 
 
+def _in_scripts(signs: set[str], language: Language) -> bool:
+    """Whether the letters among *signs* are of the language's scripts, or Latin."""
+    from bitextfilter.text import characters  # needs numpy
+
+    if not language.scripts:
+        return True
+    letters = characters.in_script(*language.scripts, "Latin", "Common", "Inherited")
+    return all(letters[ord(sign)] for sign in signs if sign.isalpha())
+
+
 def _letters(language: Language) -> _Own:
     """Return the letters of a language as a test of a text."""
+    from bitextfilter.text import characters
+
     table = characters.alphabet(language.tag)
     return lambda text: all(table[ord(sign)] for sign in text)
