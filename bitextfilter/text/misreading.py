@@ -357,6 +357,8 @@ def _may_follow(letter: str, successor: str) -> bool:
     return successor.islower() or letter.isupper()
 
 
+_QUOTES_OF_MAC = frozenset(f"‚Ä{sign}" for sign in "òôúùûìî¶¢†π∫∞")
+"""Quotation marks, dashes and an ellipsis in UTF-8, as Mac Roman reads them."""
 _TERMS = frozenset("π∑∏∫∆∞")
 """Signs that may follow that of a root."""
 
@@ -372,7 +374,7 @@ def _sign_may_stand(sequence: str, before: str, after: str) -> bool:
     if lead == "×":
         return set(more) <= set("¹²³¼½¾\u00a0»”’–—")
     if lead in "÷€" or unicodedata.category(lead)[0] in "PZ":
-        return not (lead in "‚„" and (before.isalpha() or sequence.startswith("‚Ä")))
+        return not (lead in "‚„" and (before.isalpha() or sequence in _QUOTES_OF_MAC))
     in_word = before.isalpha() or (after.isalpha() and more not in _TERMS)
     return not in_word and (more in _TERMS or more.isalpha())
 
