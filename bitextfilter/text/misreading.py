@@ -112,7 +112,7 @@ _REMAINS = regex.compile(
         (
             r"(?<=\p{Ll})(?:Ã|[ÄÅÐÑĂĹ](?!\p{Lu}))|(?<!\p{L})Ã(?=[\sa-np-z])",
             rf"[ÂÃÎÏÐÑØÙ](?={_OTHERS})|(?<={_OTHERS})[ÂÃÎÏÐÑØÙ]|(?<=[a-z])[ГД]|[ГД](?=[a-z])|вЂ",
-            r"(?<=\s)â(?=\s)|\b(?i:(?:it|that|what|there|he|she|let)âs|Iâm)\b"
+            r"\b[A-Z]Ã[©ª²³¹º®°](?=\s+\p{Ll})|\b(?i:(?:it|that|what|there|he|she|let)âs|Iâm)\b"
             r"|\b(?i:(?:I|you|we|they)â(?:re|ve|ll|d))\b"
             r"|\b(?i:(?:is|are|was|were|do|does|did|has|have|had|ca|wo|would|could|should)nât)\b",
             f"{_any(_LEADS)}[\u0080-\u009f]",
@@ -123,10 +123,11 @@ _REMAINS = regex.compile(
 """What is left of sequences that lost bytes: ``nÃ¡mÄstÃ``, ``Ñегодня``, ``itâs``."""
 _QUICK = re.compile(
     "[ÂÃÎÏÐÑØÙ\x80-\x9f\ufffd]|[^\\W\\d_A-Z][ÄÅĂĹ]|[a-z][ГД]|[ГД][a-z]|вЂ"
-    "|\\sâ\\s|[A-Za-z]â(?:s|t|m|re|ve|ll|d)\\b"
+    "|[A-Z]Ã|[A-Za-z]â(?:s|t|m|re|ve|ll|d)\\b"
 )
 """Found where ``_REMAINS`` is, and sooner."""
 
+_C1 = re.compile("[\x80-\x9f]")
 _USUAL = re.compile(
     "[\u00a0-\u017f\u0218-\u021b\u0384-\u03ce\u0401-\u045f\u0490\u0491\u0531-\u0587\u05b0-\u05ea\u060c-\u06d5"
     "\u0900-\U0010ffff]"
@@ -294,7 +295,10 @@ _OTHER_SCRIPT = re.compile("[\u0370-\u052f]")
 def _is_odd(text: str, start: int, end: int, encoding: _Encoding) -> bool:
     """Whether the sequence at *start* to *end* is a usual character rather than right text."""
     read = encoding.read(text[start:end])
-    return read is not None and bool(_USUAL.match(read)) and not _may_stand(text, start, end)
+    if read is None or _may_stand(text, start, end):
+        return False
+    within = text[start].isupper() and text[start - 1 : start].islower()
+    return within or bool(_USUAL.match(read) or _C1.search(text, start, end))
 
 
 def _may_stand(text: str, start: int, end: int) -> bool:
@@ -317,9 +321,12 @@ def _may_stand(text: str, start: int, end: int) -> bool:
         else:
             may_follow = sign in usual and last not in _LAST_SIGNS
             may_follow = may_follow and last + sign != "Ã¥"
+            may_follow = may_follow and (sign != "\u00ad" or _is_letter(last))
         if not may_follow:
             return False
         last = sign
+    if last == "\u00ad" and lead.isupper() and after.islower():
+        return False
     return _may_end(last, after, in_word, lone=usual is _AFTER_LETTER)
 
 
@@ -336,7 +343,7 @@ def _may_end(last: str, after: str, in_word: bool, lone: bool) -> bool:
         capitals_end = in_word and last.isupper() and after.islower()
         return not capitals_end and not (after.isalpha() and _differ(last, after))
     if after.isalnum():
-        return last in _JOINING
+        return last in _JOINING and not lone
     return not (lone and last == "\u00a0" and after.isspace())
 
 
@@ -404,7 +411,8 @@ def _is_sound(text: str, right: str, language: Language | None) -> bool:
         return False  # perhaps misread once more
     if new & _COMBINING and not _COMBINING.isdisjoint(normal_form(right)):
         return False
-    if any(map(_MIXED.match, {*_WORD.findall(right)}.difference(_WORD.findall(text)))):
+    words = {*_WORD.findall(right)}.difference(_WORD.findall(text))
+    if 2 * sum(map(bool, map(_MIXED.match, words))) > len(words):
         return False
     return language is None or _in_scripts(new, language)
 

@@ -99,6 +99,7 @@ def test_letters_of_an_alphabet_in_pairs(language: str) -> None:
     word = SCRIPTS.get(language, "ma")
     forms = [form for pair in pairs for form in (word + pair, word + pair + word)]
     forms += [f"{sign}{pair.capitalize()}{word}" for pair in pairs for sign in "‚„“«’"]
+    forms = [form for form in forms if form[:3] not in ("‚Äô", "‚Äú")]  # quotes in Mac Roman
     forms += [(word + pair + word).upper() for pair in pairs if not set(pair) & set("ßĳ")]
     strange = {"fi": "å", "fr": "œÿ", "sk": "ĺ"}.get(language, "")  # in pairs with accents
     forms = [form for form in forms if not set(form.lower()) & set(strange)]
