@@ -322,6 +322,7 @@ GOOD = {
         "Bye bye bye! / Tschüss, tschüss, tschüss!", "No, no, no, no! / Nein, nein, nein, nein!",
         "Visit www.example.org today. / Besuchen Sie heute www.example.org!",
         "Write to info@example.org now. / Schreiben Sie jetzt an info@example.org.",
+        "See (https://example.org/a_(b)). / Siehe (https://example.org/a_(b)).",
         "OK. / Gut.", "Why? / Warum?", "Hello there / Hallo",
     ),
     "en,ru": lines("Ha ha ha ha! / Ха-ха-ха-ха!", "Yes. / Да.", "Oh! / Ой!"),
