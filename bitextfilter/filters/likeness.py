@@ -7,7 +7,6 @@ import math
 from abc import abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -68,7 +67,6 @@ class Identical(PairFault):
 
 
 _APART = regex.compile(r"[^\p{L}\p{N}]+")
-_ADDRESS = regex.compile(r"\S*(?:://|@|www\.)\S+", regex.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,7 @@ class Similarity(Bounded):
 
     The value is 1 - Levenshtein distance / length of the longer side, 1 for two empty sides.
     ``lowercase`` ignores case. Of longer sides the first 10,000 characters are compared. Pairs
-    with a side of fewer than ``words`` words, as in ``identical``, have 0. With ``addresses=no``, a
-    sentence around the same web address is no copy: the value without addresses counts, if lower.
+    with a side of fewer than ``words`` words, as in ``identical``, have 0.
     """
 
     name = "similarity"
@@ -90,7 +87,6 @@ class Similarity(Bounded):
     count: str = setting("characters", choices=("characters", "words"))
     lowercase: bool = False
     words: int = setting(0, within=">= 0")
-    addresses: bool = True
 
     def sure(self, pairs: Pairs) -> Mask | None:
         """Select pairs that lack too many of each other's characters."""
@@ -113,24 +109,15 @@ class Similarity(Bounded):
             return np.empty(0)
         if self.lowercase:
             sources, targets = ([text.lower() for text in side] for side in (sources, targets))
-        values = self._values(sources, targets)
-        if not self.addresses:
-            some = np.flatnonzero([_ADDRESS.search(text) is not None for text in sources])
-            rests = [[_ADDRESS.sub("", side[at]) for at in some] for side in (sources, targets)]
-            written = [all(map(_APART.sub, ("", ""), both)) for both in zip(*rests, strict=True)]
-            lower = np.minimum(values[some], self._values(rests[0], rests[1]))
-            values[some] = np.where(written, lower, values[some])
+        if self.count == "characters":
+            scorer = Levenshtein.normalized_similarity
+            values = cpdist(sources, targets, scorer=scorer, dtype=np.float64, workers=1)
+        else:
+            split = ((a.split(), b.split()) for a, b in zip(sources, targets, strict=True))
+            values = np.array([Levenshtein.normalized_similarity(a, b) for a, b in split])
         if self.words:
             values[np.min([side.token_counts for side in pairs.sides], axis=0) < self.words] = 0
         return values
-
-    def _values(self, sources: Sequence[str], targets: Sequence[str]) -> Floats:
-        """Return the values of pairs of texts, ``(n,)``."""
-        if self.count == "characters":
-            scorer = Levenshtein.normalized_similarity
-            return np.asarray(cpdist(sources, targets, scorer=scorer, dtype=np.float64, workers=1))
-        split = ((a.split(), b.split()) for a, b in zip(sources, targets, strict=True))
-        return np.array([Levenshtein.normalized_similarity(a, b) for a, b in split], np.float64)
 
 
 @dataclass(frozen=True)

@@ -186,8 +186,8 @@ DEFAULT = tuple(
     """
     empty length:count=tokens,maximum=200 length-ratio:count=letters,maximum=2.5,added=5
     long-word:maximum=100 letter-words alphabet-ratio:minimum=0.3,exclude_whitespace=yes
-    only-symbols only-numbers script identical:words=2 similarity:words=2,addresses=no
-    repetition:least=24 bad-encoding unicode-noise escaped-unicode space-noise glued-words urls:count=words
+    only-symbols only-numbers script identical:words=2 similarity:words=2 repetition:least=24
+    bad-encoding unicode-noise escaped-unicode space-noise glued-words urls:count=words
     breadcrumbs boilerplate placeholders tags language
     """.split()  # noqa: SIM905 - a list would be a page long
 )
