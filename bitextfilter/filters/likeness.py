@@ -20,6 +20,7 @@ from bitextfilter.arrays import Floats, Mask, Scores
 from bitextfilter.filters import facts
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, PairFault
+from bitextfilter.filters.web import without_addresses
 from bitextfilter.settings import setting
 from bitextfilter.text import characters
 
@@ -74,8 +75,9 @@ class Similarity(Bounded):
     """The sides are not near copies, by edit distance in characters or words (``count``).
 
     The value is 1 - Levenshtein distance / length of the longer side, 1 for two empty sides.
-    ``lowercase`` ignores case. Of longer sides the first 10,000 characters are compared. Pairs
-    with a side of fewer than ``words`` words, as in ``identical``, have 0.
+    ``lowercase`` ignores case. Of longer sides the first 10,000 characters are compared. Web and
+    e-mail addresses are left out of pairs that fail with them. Pairs with a side of fewer than
+    ``words`` words, as in ``identical``, have 0.
     """
 
     name = "similarity"
@@ -109,15 +111,28 @@ class Similarity(Bounded):
             return np.empty(0)
         if self.lowercase:
             sources, targets = ([text.lower() for text in side] for side in (sources, targets))
-        if self.count == "characters":
-            scorer = Levenshtein.normalized_similarity
-            values = cpdist(sources, targets, scorer=scorer, dtype=np.float64, workers=1)
-        else:
-            split = ((a.split(), b.split()) for a, b in zip(sources, targets, strict=True))
-            values = np.array([Levenshtein.normalized_similarity(a, b) for a, b in split])
+        values = self._likeness(sources, targets)
+        for at in np.flatnonzero(values > self.bounds[1]).tolist():
+            values[at] = self._without_addresses(float(values[at]), sources[at], targets[at])
         if self.words:
             values[np.min([side.token_counts for side in pairs.sides], axis=0) < self.words] = 0
         return values
+
+    def _likeness(self, sources: list[str], targets: list[str]) -> Floats:
+        if self.count == "characters":
+            scorer = Levenshtein.normalized_similarity
+            return cpdist(sources, targets, scorer=scorer, dtype=np.float64, workers=1)
+        split = ((a.split(), b.split()) for a, b in zip(sources, targets, strict=True))
+        return np.array([Levenshtein.normalized_similarity(a, b) for a, b in split])
+
+    def _without_addresses(self, value: float, source: str, target: str) -> float:
+        """Return the *value* of two texts without their addresses, if words are left of both."""
+        rests = [without_addresses(text).strip() for text in (source, target)]
+        if rests == [source.strip(), target.strip()] or not all(
+            any(map(str.isalpha, rest)) for rest in rests
+        ):
+            return value
+        return float(self._likeness(rests[:1], rests[1:])[0])
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ class Repetition(SideFault):
     The first time does not count: with ``repeats=2`` nothing stands three times in a row. Pieces
     have ``shortest`` to ``longest`` characters, the first no white space. Where the repeated text
     has fewer than ``least`` characters but spaces, it must be whole words, and the other side must
-    not have a word twice in a row: ``Bye, bye, bye!`` and ``tuntuntuni`` pass.
+    not repeat a word, too: ``no, no, no`` beside ``nein, nein`` and ``tuntuntuni`` pass.
     """
 
     name = "repetition"

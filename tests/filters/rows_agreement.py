@@ -40,6 +40,8 @@ ROWS = [
     ("placeholders", "%5.1f and %ld", "%f und %i", ""),
     ("placeholders", "50 % of", "50 % der", ""),
     ("placeholders", "100% certain", "100%ige Sicherheit", ""),
+    ("placeholders", "%40 more, and 1%-a", "40 percent, 1 %", ""),
+    ("placeholders", "%1 of 40", "% 1 von 40", "placeholders=%1(source only)"),
     ("placeholders", "%s file", "Datei", "placeholders=%s(source only)"),
     ("placeholders", "%s of %d", "%s von %s", "placeholders=%d≠%s"),
     ("placeholders", "%(name)s", "%(Name)s", "placeholders=%(name)s≠%(Name)s"),

@@ -18,6 +18,8 @@ RIGHT = [
     ("en,hu", "For the sake of your houses.", "Házaitokért."),
     ("en,de", "Visit www.example.org today.", "Besuchen Sie heute www.example.org!"),
     ("en,de", "Write to info@example.org now.", "Schreiben Sie jetzt an info@example.org."),
+    ("en,de", "See www.example.org.", "Siehe www.example.org."),
+    ("en,ru", "Hello? Hello? Hello?", "Алло? Алло? Алло?"),
     ("zh,en", "访问https://example.org。", "Visit https://example.org."),
     ("en,de", "Bye bye bye!", "Tschüss, tschüss, tschüss!"),
     ("ru,en", "Ха-ха-ха-ха!", "Ha ha ha ha!"),

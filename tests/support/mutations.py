@@ -499,4 +499,28 @@ MUTATIONS = (
         "1.01 * (once * (2 + once))",
         "tests/similarity/test_compiled_search.py",
     ),
+    Mutation(
+        "length ratio in letters",
+        "nothing is added to the lengths",
+        "filters/shape.py",
+        "lengths = np.maximum(super().values(pairs), 0.5) + self.added",
+        "lengths = np.maximum(super().values(pairs), 0.5)",
+        "tests/filters/test_rules.py",
+    ),
+    Mutation(
+        "length ratio in letters",
+        "a Chinese character is worth two letters, as a kana",
+        "filters/pairs.py",
+        'found = found + self.counted(characters.in_script("Han"))',
+        "found = found + 0",
+        "tests/filters/test_rules.py",
+    ),
+    Mutation(
+        "simple fractions",
+        "upside down",
+        "filters/numbers.py",
+        "{numerator / denominator:.3f}",
+        "{denominator / numerator:.3f}",
+        "tests/filters/test_rules.py",
+    ),
 )
