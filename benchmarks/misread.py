@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from right_text import files, texts
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.right_text import files, texts
 from bitextfilter.corpus.repair import DEFAULTS, Repairer
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.web import BadEncoding

@@ -78,7 +78,7 @@ def _decoded(found: re.Match[str]) -> str:
 
 
 def _mojibake(text: str, language: Language | None = None) -> str:
-    """Undo UTF-8 read as Latin-1, Windows-1252 and the like, where the right text is certain."""
+    """Undo UTF-8 read as Latin-1, Windows-1252 and the like, where certain."""
     if text.isascii():
         return text
     if (right := undone(text, language)) is not None:

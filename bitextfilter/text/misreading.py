@@ -111,7 +111,7 @@ _REMAINS = regex.compile(
     "|".join(
         (
             r"(?<=\p{Ll})(?:Ã|[ÄÅÐÑĂĹ](?!\p{Lu}))|(?<!\p{L})Ã(?=[\sa-np-z])",
-            rf"[ÂÃÎÏÐÑØÙ](?={_OTHERS})|(?<={_OTHERS})[ÂÃÎÏÐÑØÙ]|(?<=[a-z])[ГД]|[ГД](?=[a-z])|вЂ",
+            rf"[ÂÃÎÏÐÑØÙ](?={_OTHERS})|(?<={_OTHERS})[ÂÃÎÏÐÑØÙ]|(?<=[a-hj-z])[ГД]|[ГД](?=[a-hj-z])|вЂ",
             r"\b[A-Z]Ã[©ª²³¹º®°](?=\s+\p{Ll})|\b(?i:(?:it|that|what|there|he|she|let)âs|Iâm)\b"
             r"|\b(?i:(?:I|you|we|they)â(?:re|ve|ll|d))\b"
             r"|\b(?i:(?:is|are|was|were|do|does|did|has|have|had|ca|wo|would|could|should)nât)\b",
@@ -288,6 +288,8 @@ _JOINING = frozenset("’‘΄–—…·•\u00a0\u00ad№")
 """Those that another word may follow at once."""
 _FRENCH = frozenset("àâæçéèêëîïôùûü")
 """The letters with accents before œ and ÿ."""
+_SOUTHERN, _POLISH = frozenset("áâäíîúýüöőűÁÂÄÍÎÚÝÜÖŐŰ"), frozenset("ąęłśźżĄĘŁŚŹŻ")
+"""Letters that Windows-1250 has; no word has the latter after the former."""
 _OTHER_SCRIPT = re.compile("[\u0370-\u052f]")
 """Letters of Greek and Cyrillic."""
 
@@ -355,7 +357,7 @@ def _may_follow(letter: str, successor: str) -> bool:
     """Whether a letter may follow a *letter* with an accent, or of another script, in a word."""
     if successor == "ƒ" or (letter in "ÂÃĂĹƒ" and successor not in "şŞ"):
         return False
-    if letter in "Åå" and successor in "ŠšŽž":
+    if successor in "ŠšŽž" if letter in "Åå" else letter in _SOUTHERN and successor in _POLISH:
         return False
     if successor in "œŒŸ" and letter.lower() not in _FRENCH:
         return False
@@ -364,15 +366,17 @@ def _may_follow(letter: str, successor: str) -> bool:
     return successor.islower() or letter.isupper()
 
 
-_QUOTES_OF_MAC = frozenset(f"‚Ä{sign}" for sign in "òôúùûìî¶¢†π∫∞")
-"""Quotation marks, dashes and an ellipsis in UTF-8, as Mac Roman reads them."""
+_SIGNS_OF_MAC = frozenset(["‚Ç¨", *(f"‚Ä{sign}" for sign in "òôúùûìî¶¢†π∫∞")])
+"""The euro sign, quotation marks, dashes and the like in UTF-8, as Mac Roman reads them."""
 _TERMS = frozenset("π∑∏∫∆∞")
 """Signs that may follow that of a root."""
 
 
 def _differ(letter: str, other: str) -> bool:
-    """Whether one letter is Greek or Cyrillic, and the other is not."""
-    return bool(_OTHER_SCRIPT.match(letter)) != bool(_OTHER_SCRIPT.match(other))
+    """Whether one letter is Greek or Cyrillic, and the other is not; I may be either."""
+    return not {letter, other} & {"I", "i"} and bool(_OTHER_SCRIPT.match(letter)) != bool(
+        _OTHER_SCRIPT.match(other)
+    )
 
 
 def _sign_may_stand(sequence: str, before: str, after: str) -> bool:
@@ -381,7 +385,7 @@ def _sign_may_stand(sequence: str, before: str, after: str) -> bool:
     if lead == "×":
         return set(more) <= set("¹²³¼½¾\u00a0»”’–—")
     if lead in "÷€" or unicodedata.category(lead)[0] in "PZ":
-        return not (lead in "‚„" and (before.isalpha() or sequence in _QUOTES_OF_MAC))
+        return not (lead in "‚„" and (before.isalpha() or sequence in _SIGNS_OF_MAC))
     in_word = before.isalpha() or (after.isalpha() and more not in _TERMS)
     return not in_word and (more in _TERMS or more.isalpha())
 
