@@ -172,6 +172,7 @@ def test_filters_are_used_again_and_read_columns() -> None:
         (lambda: rank([], count_side="left"), SettingsError, "count_side 'left'"),
         (lambda: list(noise([("a", "b", "c")], 0.1)), TypeError, "has 3 members"),  # type: ignore[list-item]
         (lambda: fix("a", "spelling"), SettingsError, "repair 'spelling' is none of"),
+        (lambda: fix("a", language="xx"), SettingsError, "'xx' is not the code of a language"),
         (lambda: deduplicate([], match="alike"), SettingsError, "'alike' is none of"),
         (lambda: rank([], count="bytes"), SettingsError, "count 'bytes' is none of words"),
         (lambda: rank([], order="best"), SettingsError, "order 'best' is none of ranked"),
@@ -313,6 +314,7 @@ def test_recovery_counts_what_is_found(model: Model) -> None:
 
 def test_texts_are_fixed() -> None:
     assert fix("Caf&eacute;  “au lait” ") == "Café “au lait”"
+    assert (fix("LÃ–SUNG"), fix("LÃ–SUNG", language="deu")) == ("LÃ–SUNG", "LÖSUNG")
     assert fix("  “x” ", "quotes") == fix("  “x” ", ["quotes"]) == '  "x" '
 
 

@@ -32,7 +32,6 @@ OWNERS = {
     "faiss": {"similarity/index.py"},
     "fasttext": {"text/language.py", "training/word_vectors.py"},
     "fsspec": {"io/remote.py"},
-    "ftfy": {"corpus/repair.py"},
     "jinja2": {"reports/page.py"},
     "kenlm": {"filters/fluency.py"},
     "lingua": {"text/language.py"},

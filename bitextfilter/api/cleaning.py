@@ -256,18 +256,19 @@ def _unique(
             yield from (pair for line, pair in numbered if not keepers.get(line))
 
 
-def fix(text: str, repairs: Collection[str] | None = None) -> str:
+def fix(text: str, repairs: Collection[str] | None = None, *, language: str | None = None) -> str:
     """Return a text repaired as ``bitext-fix`` does: mojibake, entities, stray characters, spaces.
 
-    ``repairs``: names of repairs, in any order; None for the default ones. Raises SettingsError
-    for an unknown name.
+    ``repairs``: names of repairs, in any order; None for the default ones. ``language``: that of
+    the text, as pt-BR; more mojibake is certain then. Raises SettingsError for an unknown name or
+    language.
     """
     from bitextfilter.corpus.repair import DEFAULTS, Repairer
 
     if not isinstance(text, str):
         raise TypeError(f"text is {text!r:.40}, not a str")
     names = (repairs,) if isinstance(repairs, str) else DEFAULTS if repairs is None else repairs
-    return Repairer(names)(text)[0]
+    return Repairer(names, language)(text)[0]
 
 
 def noise(

@@ -1,4 +1,4 @@
-"""``bitext-fix``: repair the text of sentence pairs."""
+"""``bitext-fix``: repair the text of sentence pairs, or of one language."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import NamedTuple
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.options import flag, option, row_options
+from bitextfilter.commands.frame.language_options import as_tag, languages_option
+from bitextfilter.commands.frame.options import as_column, flag, is_given, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.words import Words
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
-from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, with_texts
+from bitextfilter.io.rows import BadRow, Columns, RawLines, Row, RowParser, TextColumn, with_texts
 from bitextfilter.io.workers import map_as_it_pays
 
 _NAME = Words(list(REPAIRS))
@@ -23,7 +24,7 @@ _NAME = Words(list(REPAIRS))
 
 @dataclass(frozen=True)
 class _Settings:
-    """The repairs, and the column that names them."""
+    """The repairs, the column that names them, and the languages."""
 
     only: tuple[str, ...] = option(
         "--only NAME", "Do this repair alone; repeatable.", _NAME, multiple=True
@@ -35,6 +36,25 @@ class _Settings:
         "--without NAME", "Leave this one out; repeatable.", _NAME, multiple=True
     )
     explain: bool = flag("--explain", "Append a column that names the repairs done.")
+    languages: tuple[str, str] | None = languages_option(
+        "The languages, as en,de: more mojibake is certain then.", tags=True
+    )
+    one: str | None = option("--one LANG", "Rows are texts of this language, not pairs.", as_tag)
+    where: int | str | None = option(
+        "--column COLUMN", "Column of the text, with --one  [default: the whole line]", as_column
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other."""
+        if self.one is None and self.where is not None:
+            raise click.UsageError("--column is for --one; pairs have --scol and --tcol")
+        if self.one is not None and self.languages is not None:
+            raise click.UsageError("--languages is for pairs: --one names the language")
+
+    @property
+    def sides(self) -> tuple[str | None, ...]:
+        """The language of each side, or of the text; None if it is unknown."""
+        return self.languages or ((None, None) if self.one is None else (self.one,))
 
 
 @command("bitext-fix", _Settings, row_options(), uses="batch_size threads")
@@ -44,6 +64,9 @@ def main(run: Run, settings: _Settings) -> None:
 
     Only damaged text of the two columns changes; all else stays, byte for byte. A second run
     changes nothing. A rejected row is written unchanged.
+
+    Mojibake is undone where all of a side's is certain. A side with more damage than that is left
+    as it is, so that the rule bad-encoding of bitext-filter drops it.
 
     Repairs, in their order; the first six are the default:
 
@@ -57,12 +80,15 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-fix < crawl.tsv > repaired.tsv
         bitext-fix --with quotes --without nfc --explain < crawl.tsv
         bitext-fix --only mojibake -i crawl.tsv.gz -o repaired.tsv.gz
+        bitext-fix --languages pt-BR,de < crawl.tsv
+        bitext-fix --one uk < ukrainian.txt
     """
     names = _names(settings)
-    columns = dataclasses.replace(run.row_settings.columns, blank=True)
+    repairers = [Repairer(names, language) for language in settings.sides]
+    columns = _columns(run, settings)
     reader, output = run.rows(columns), run.output()
     places = [reader.place(wanted) for wanted in columns.wanted()]
-    worker = _Worker(reader.parser, places, Repairer(names), settings.explain)
+    worker = _Worker(reader.parser, places, repairers, settings.explain)
     output.write(reader.first_line(["repairs"] * settings.explain))
     run.counts.update(changed=0, **dict.fromkeys(names, 0))
     windows = reader.lines(run.common.batch_size)
@@ -82,6 +108,15 @@ def _names(settings: _Settings) -> list[str]:
     return [name for name in REPAIRS if name in chosen]
 
 
+def _columns(run: Run, settings: _Settings) -> Columns | TextColumn:
+    """Return the columns of the texts. Raises UsageError for a contradiction."""
+    if settings.one is None:
+        return dataclasses.replace(run.row_settings.columns, blank=True)
+    if is_given("scol") or is_given("tcol"):
+        raise click.UsageError("--scol and --tcol are for pairs: --one has --column")
+    return TextColumn(settings.where, blank=True)
+
+
 class _Fixed(NamedTuple):
     """The output of a window of rows, its bad rows, and counts of repairs."""
 
@@ -96,7 +131,8 @@ class _Worker:
 
     parser: RowParser
     places: list[int]
-    repairer: Repairer
+    """Indices of the columns of the texts; none for whole lines."""
+    repairers: list[Repairer]
     explain: bool
 
     def __call__(self, window: RawLines) -> _Fixed:
@@ -110,14 +146,26 @@ class _Worker:
         """Return the output of a row, and count its repairs."""
         if isinstance(row, BadRow):
             return row.line + b"\t" * self.explain + row.ending
-        texts, repairs = zip(*map(self.repairer, row.texts), strict=True)
+        if self.places:
+            texts, repairs = zip(*map(_repaired, self.repairers, row.texts), strict=True)
+        else:
+            fields = [self.repairers[0](field) for field in row.text.split("\t")]  # tabs stay
+            texts = ("\t".join(text for text, _ in fields),)
+            done = {name for _, names in fields for name in names}
+            repairs = (tuple(name for name in REPAIRS if name in done),)
         line = row.line
         if any(repairs):
-            line = with_texts(line, self.places, texts)
+            line = with_texts(line, self.places, texts) if self.places else texts[0].encode()
             counts.update({"changed", *chain(*repairs)})
         return line + self._column(repairs) * self.explain + row.ending
 
     def _column(self, repairs: tuple[tuple[str, ...], ...]) -> bytes:
-        """Return the column that names the repairs of each side."""
+        """Return the column that names the repairs of each side, or of the text."""
+        if len(repairs) == 1:
+            return b"\t" + " ".join(repairs[0]).encode()
         sides = zip(("source", "target"), repairs, strict=True)
         return b"\t" + " ".join(f"{name}({side})" for side, done in sides for name in done).encode()
+
+
+def _repaired(repairer: Repairer, text: str) -> tuple[str, tuple[str, ...]]:
+    return repairer(text)

@@ -10,21 +10,21 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Collection
+from functools import partial
 from html.entities import html5
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.languages import Language, read_language
 from bitextfilter.settings import none_of
 from bitextfilter.text.composition import normal_form
+from bitextfilter.text.misreading import damage, table, undone
 
 _PASSES = 16
 """Most layers of entities in entities, or of mojibake on mojibake, that are undone."""
 
-# A quick test before ftfy's slower search: C1 controls, some letters, or other characters above
-# ASCII in a row, unless all are letters of Greek or later scripts.
-_OTHER = "\x80-\u0385\u2000-\u2fff\ue000-\uffff"
-_SUSPICIOUS = re.compile(
-    f"[^\x00-\x7f](?:(?<=[\x80-\x9fŒœÃÂЂҐґ])|(?<=[{_OTHER}])[^\x00-\x7f]|[{_OTHER}])"
-)
+# C1 controls that were Windows-1252
+_C1 = re.compile("[\x80-\x9f]")
+_C1_READ = dict(enumerate(table("cp1252")[:0x20], 0x80))
 
 _ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,32};")
 _UNFIT = re.compile(r"[\t\n\r\0]")
@@ -77,26 +77,13 @@ def _decoded(found: re.Match[str]) -> str:
     return _UNFIT.sub(" ", characters)
 
 
-def _mojibake(text: str) -> str:
-    """Undo UTF-8 read as Latin-1, Windows-1252 and the like, as far as ftfy is sure.
-
-    ftfy takes a space for a damaged byte A0, too; in a part of the text that is no evidence, so a
-    repair of a part that removes spaces is not used.
-    """
-    if text.isascii() or not _SUSPICIOUS.search(text):
+def _mojibake(text: str, language: Language | None = None) -> str:
+    """Undo UTF-8 read as Latin-1, Windows-1252 and the like, where the right text is certain."""
+    if text.isascii():
         return text
-    from ftfy import TextFixerConfig, fix_encoding
-    from ftfy.badness import is_bad
-
-    if not is_bad(text):
-        return text
-    settings = TextFixerConfig(decode_inconsistent_utf8=False, explain=False)
-    fixed = fix_encoding(text, settings)
-    if fixed == text:
-        fixed = fix_encoding(text, settings._replace(decode_inconsistent_utf8=True))
-        if fixed.count(" ") < text.count(" "):
-            return text
-    return text if fixed == text else _UNFIT.sub(" ", fixed)
+    if (right := undone(text, language)) is not None:
+        return right
+    return text.translate(_C1_READ) if _C1.search(text) and not damage(text) else text
 
 
 def _control(text: str) -> str:
@@ -159,29 +146,43 @@ REPAIRS: dict[str, Callable[[str], str]] = {
 DEFAULTS = tuple(REPAIRS)[:6]
 """The default repairs; the others also change good typography."""
 
+_BEFORE_DAMAGE = DEFAULTS[:2]
+"""The repairs of text with damage."""
+
 
 class Repairer:
     """Applies repairs to texts: ``Repairer()("caf&eacute;")``.
 
     The repairs are applied until nothing changes, so that repairing twice is the same as once. A
-    text that does not settle stays as it was.
+    text that does not settle stays as it was. So does one with damage that cannot be mended: no
+    repair then hides it from the rule ``bad-encoding``. Only entities are decoded there.
     """
 
-    def __init__(self, names: Collection[str] = DEFAULTS) -> None:
-        """Take the repairs of these *names*. Raises SettingsError for an unknown one."""
+    def __init__(self, names: Collection[str] = DEFAULTS, language: str | None = None) -> None:
+        """Take the repairs of these *names*, for texts in a *language*, if it is known.
+
+        Raises SettingsError for an unknown repair or language.
+        """
         if unknown := set(names) - set(REPAIRS):
             raise SettingsError(f"repair {none_of(min(unknown), REPAIRS)}")
         self._repairs = {name: REPAIRS[name] for name in REPAIRS if name in names}
+        known = None if language is None else read_language(language)
+        if known is not None and "mojibake" in names:
+            self._repairs["mojibake"] = partial(_mojibake, language=known)
 
     def __call__(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Return *text* repaired, and the names of the repairs that changed it, in order."""
         simple = text.isascii() and text.isprintable() and text == text.strip()
         if simple and "&" not in text and "  " not in text:
             return text, ()  # no repair changes it
-        now, names = text, set[str]()
+        now, sound, names = text, None, set[str]()
         for _ in range(_PASSES):
             before = now
             for name, repair in self._repairs.items():
+                if name not in _BEFORE_DAMAGE and now != sound:
+                    if damage(now):
+                        break
+                    sound = now
                 repaired = repair(now)
                 if repaired != now:
                     names.add(name)

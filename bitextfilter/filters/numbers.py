@@ -172,7 +172,7 @@ _PARTS = {
 
 def with_fractions(number: Number) -> Number:
     """Return *number*, if it is a simple fraction, as numerator and denominator, too."""
-    more = {_PARTS[reading[0]] for reading in number.readings if reading[0] in _PARTS}
+    more = {_PARTS[one] for one, *_ in filter(None, number.readings) if one in _PARTS}
     return Number(number.text, number.start, number.end, number.readings | more)
 
 

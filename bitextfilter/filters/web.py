@@ -21,63 +21,7 @@ from bitextfilter.filters.pairs import BatchSide
 from bitextfilter.filters.rule import PATIENCE, LanguagePair, SideBounded, SideFault
 from bitextfilter.io.files import read_lines
 from bitextfilter.settings import setting
-from bitextfilter.text import characters
-
-
-def _bytes(codec: str, first: int, last: int) -> str:
-    """Decode the bytes *first* to *last* that the codec knows."""
-    return bytes(range(first, last + 1)).decode(codec, "ignore")
-
-
-def _western(first: int, last: int) -> str:
-    """Decode these bytes as Windows-1252 and as Latin-1."""
-    return _bytes("cp1252", first, last) + _bytes("latin-1", first, last)
-
-
-def _any(signs: str) -> str:
-    return f"[{regex.escape(signs)}]"
-
-
-_NEXT = _western(0x80, 0xBF)
-"""Continuation bytes of UTF-8, read as Windows-1252."""
-_MARKS = "".join(sign for sign in _NEXT if not sign.isalpha() and sign not in "\u00a0\u00ad")
-_CAPITALS = "ÂÃÄÅÈ"
-"""First bytes of U+0080 to U+017F and U+0200 to U+023F, read as Windows-1252."""
-_NEXT_1250 = _bytes("cp1250", 0x80, 0xBF)
-_MARKS_1250 = "".join(sign for sign in _NEXT_1250 if not sign.isalpha() and sign != "\u00a0")
-_NEXT_1251 = _bytes("cp1251", 0x80, 0xBF)
-
-
-_MORE = _any(_NEXT)
-_TWO, _THREE = _any(_western(0xC2, 0xDF)), _any(_western(0xE0, 0xEF))
-_DAMAGE = regex.compile(
-    "|".join(
-        (
-            # UTF-8 read as Windows-1252 or Latin-1
-            f"(?:{_TWO}{_MORE}|{_THREE}{_MORE}{{2}}|ð{_MORE}{{3}}){{2,}}",
-            rf"(?<=\p{{Ll}})[Â-ÖØ-Þ]{_any(_MARKS)}|(?<=\p{{Ll}})[{_CAPITALS}]{_MORE}",
-            rf"[{_CAPITALS}]{_any(_MARKS)}(?=\p{{L}})|[ÂÃ][\u00a0\u00ad](?=\p{{L}})",
-            rf"(?<!\p{{L}})[ÂÃ]{_MORE}",
-            r"(?<=\p{Ll})Ã|(?<!\p{L})Ã(?=\s)|Ã[\u0080-\u009f€ƒ†‡ˆ‰•˜ŠŒŽ¡-ª¬¯-º¼-¿]|[ÃÄÅ][šœžŸ]",
-            rf"â€|â{_any(_western(0x80, 0x9F))}{_MORE}",
-            rf"ï»¿|ï¿½|ï[¼½]{_MORE}|ð[\u009fŸ]{_MORE}{{2}}",
-            rf"(?<=\p{{L}})[á-é]{_any(_MARKS + 'ºªµ')}{{2}}(?=\p{{L}})",
-            # UTF-8 read as Windows-1250, Windows-1251 or Mac Roman
-            rf"(?<=\p{{Ll}})[ĂĹÄ]{_any(_NEXT_1250)}|[ĂĹÄ]{_any(_MARKS_1250)}(?=\p{{L}})",
-            f"(?:[РС]{_any(_NEXT_1251)}){{3,}}|вЂ",
-            r"(?<=\p{Ll})√[©º∂§ü†®ß™≠°±≥•∏¥]|‚Ä[ôòúùìî¶]",
-            "\ufffd",
-        )
-    )
-)
-
-
-_DAMAGING = (
-    (_western(0xC2, 0xF4), _NEXT),
-    # і after С is all too common in Ukrainian, and stands for г alone
-    ("ĂĹÄРСв√‚", (_NEXT_1250 + _NEXT_1251).replace("і", "") + "©º∂§ü†®ß™≠°±≥•∏¥Ä"),
-)
-"""Characters that start damage, and those that go on with it."""
+from bitextfilter.text import characters, misreading
 
 
 @dataclass(frozen=True)
@@ -94,14 +38,10 @@ class BadEncoding(SideFault):
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences where a starting character meets a continuing one."""
-        found = side.counted("Ã\ufffd") > 0
-        for first, second in _DAMAGING:
-            found |= side.meeting(first, second)
-        return found
+        return side.meeting(*misreading.STARTS) | (side.counted(misreading.ALONE) > 0)
 
     def fault(self, sentence: str) -> str | None:
-        found = _DAMAGE.search(sentence)
-        return found[0] if found else None
+        return misreading.damage(sentence)
 
 
 @dataclass(frozen=True)

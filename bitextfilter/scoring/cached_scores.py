@@ -42,7 +42,7 @@ SCORES = 3
 """Raised where a change of the code changes the scores of an existing model."""
 
 PACKAGES = (
-    *("ftfy", "morfessor", "numpy", "regex", "sacremoses", "sentencepiece", "subword-nmt"),
+    *("morfessor", "numpy", "regex", "sacremoses", "sentencepiece", "subword-nmt"),
     "torch",
 )
 """Packages that read sentences, or compute."""

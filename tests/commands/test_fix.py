@@ -67,6 +67,75 @@ def test_repairs_that_there_are_not(words: tuple[str, ...], message: str) -> Non
     assert message in result.stderr
 
 
+def test_languages_of_the_sides() -> None:
+    data = "LÃ–SUNG\tLÃ–SUNG\n"
+    assert fixed(data=data) == data
+    assert fixed("--languages", "de-AT,pt_BR", data=data) == "LÖSUNG\tLÃ–SUNG\n"
+    assert fixed("--languages", "nob,sr-Latn", data=data) == data
+    russian = "ÐŸÑ€Ð¸Ð²ÐµÑ‚\tÐŸÑ€Ð¸Ð²ÐµÑ‚\n"
+    assert fixed("--languages", "zh_Hans,rus", data=russian) == "ÐŸÑ€Ð¸Ð²ÐµÑ‚\tПривет\n"
+
+
+def test_texts_of_one_language() -> None:
+    data = "\ufeffLÃ–SUNG\tx  y\r\n\n a &amp; b\tc"
+    assert fixed("--one", "de", "--explain", data=data) == (
+        "\ufeffLÖSUNG\tx y\tmojibake spaces\r\n\t\na & b\tc\tentities spaces"
+    )
+    assert fixed("--one", "de", "--column", "2", data="a  b\tc  d\n") == "a  b\tc d\n"
+    words = ("--one", "und", "--header", "--column", "de", "--explain")
+    assert fixed(*words, data="de\na  b\n") == "de\trepairs\na b\tspaces\n"
+
+
+def test_bad_texts_of_one_language_pass_through() -> None:
+    words = ("--one", "de", "--column", "2", "--on-error", "reject", "--explain")
+    result = call(*words, data=b"a\nx\ty  z\nx\t\xff\n")
+    assert result.stdout_bytes == b"a\t\nx\ty z\tspaces\nx\t\xff\t\n"
+    assert "3 rows, 2 rejected, 1 changed, " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--column", "2"), "--column is for --one"),
+        (("--one", "de", "--languages", "de,en"), "--languages is for pairs: --one names"),
+        (("--one", "de", "--scol", "2"), "--scol and --tcol are for pairs: --one has --column"),
+        (("--one", "xx"), "'xx' is not the code of a language"),
+        (("--languages", "de,xx"), "'xx' is not the code of a language"),
+    ],
+)
+def test_languages_that_contradict_or_are_unknown(words: tuple[str, ...], message: str) -> None:
+    result = call(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+DAMAGED = """ÄeskÃ½ dÅ¯m stojÃ­ na nÃ¡mÄstÃ­.
+DÃ­vka vÄera veÄer Åekla ano.
+LâÃ©cole est fermÃ©e ; elle a dit Â« non Â».
+ÐÑÐ¸Ð²ÐµÑ, ÐºÐ°Ðº ÑÐ²Ð¾Ð¸ Ð´ÐµÐ»Ð° ÑÐµÐ³Ð¾Ð´Ð½Ñ?
+Das MÃ¤dchen sagte âneinâ â wirklich.
+Gr��e  aus KÃ¶ln
+DrÃ¥ber – nyt
+Right text with «MAÇÃ».
+"""
+
+
+def test_what_a_filter_drops_it_drops_after_repairs_unless_they_mend_all(tmp_path: Path) -> None:
+    from bitextfilter.commands import filter as filter_command
+
+    def seen(data: str) -> list[str]:
+        words = ["-q", "--one", "und", "--rule", "bad-encoding", "--explain", "--threads", "1"]
+        result = CliRunner().invoke(filter_command.main, words, input=data.encode())
+        assert (result.exit_code, result.stderr) == (0, "")
+        lines = result.stdout_bytes.decode().splitlines()
+        return [line.split("\t")[0] for line in lines if not line.endswith("\tkeep")]
+
+    repaired = fixed("--one", "und", data=DAMAGED)
+    assert seen(DAMAGED) == DAMAGED.splitlines()[:-1]
+    assert seen(repaired) == DAMAGED.splitlines()[:-2]
+    assert repaired.splitlines()[-2:] == ["Dråber – nyt", "Right text with «MAÇÃ»."]
+
+
 def test_blank_sides_and_blank_rows() -> None:
     assert fixed(data="\tb\n \t\n&nbsp;\tc\n") == "\tb\n\t\n\tc\n"
 

@@ -522,3 +522,11 @@ def test_a_classifier_is_carried_where_languages_are_shared(data: Path, tmp_path
         result = train(*options, *kind, data / "clean.tsv")
         assert result.exit_code == 78, result.stderr
         assert message in result.stderr
+
+
+def test_sides_that_are_exchanged_are_refused(data: Path, tmp_path: Path) -> None:
+    words = ("--negatives", "repaired", "--model", data / "model", "-o", tmp_path / "new")
+    done = train(data / "clean.tsv", *words, "--languages", "ba,aa")
+    assert done.exit_code == 78
+    assert "a classifier of model reads aa,ba in this order" in done.stderr
+    assert not (tmp_path / "new").exists()

@@ -4,11 +4,9 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
-from ftfy.badness import is_bad
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.corpus import repair
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
 from bitextfilter.errors import SettingsError
 
@@ -158,9 +156,3 @@ def test_twice_is_once_and_the_column_keeps(text: str, names: set[str]) -> None:
 def test_what_never_settles_is_left() -> None:
     deep = "&" + "amp;" * 100 + "lt;"
     assert Repairer()(deep) == (deep, ())
-
-
-@settings(max_examples=400)
-@given(NASTY | st.text(st.characters(min_codepoint=0x80, max_codepoint=0x2600), max_size=6))
-def test_the_quick_search_misses_nothing_that_ftfy_finds(text: str) -> None:
-    assert repair._SUSPICIOUS.search(text) or text.isascii() or not is_bad(text)

@@ -173,6 +173,8 @@ def test_a_pruned_model_of_two_has_the_same_scores(home: Path) -> None:
     assert pruned.languages == ("ba", "ce")
     with pytest.raises(SettingsError, match="languages are ba and ce, not 'aa'"):
         pruned.encode(["x"], "aa")
+    bitext("models", "prune", home / "model", "--languages", "ce,ba", "-o", home / "turned")
+    assert bitextfilter.load(home / "turned").languages == ("ba", "ce")
 
 
 def mlp(model: object, rows: list[list[str]]) -> np.ndarray:

@@ -1,0 +1,439 @@
+"""UTF-8 that was read in another encoding: found, and undone where the right text is certain.
+
+A misreading is undone a layer at a time. A layer is certain if
+
+- the characters above ASCII, put back into the bytes of one encoding, are UTF-8: all of them, or
+  all that damage could have made,
+- some of them could not stand so in right text: ``Ã¤`` in a word could not, but in MAÇÃ» the last
+  two may be a letter and a quotation mark,
+
+and the text below the last layer has neither damage nor invalid characters, and no new word in two
+scripts. All else is left.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import regex
+
+from bitextfilter.languages import Language
+from bitextfilter.text.composition import normal_form
+
+_LAYERS = 8
+"""Most misreadings of misread text that are undone."""
+
+
+def table(encoding: str) -> str:
+    """Return the characters of the bytes 0x80 to 0xFF; C1 controls where there are none."""
+    single = (bytes([value]) for value in range(0x80, 0x100))
+    return "".join(byte.decode(encoding, "ignore") or byte.decode("latin-1") for byte in single)
+
+
+def _any(signs: str) -> str:
+    return f"[{re.escape(signs)}]"
+
+
+@dataclass(frozen=True)
+class _Encoding:
+    """An encoding of single bytes in which UTF-8 may be misread."""
+
+    characters: str
+    """Those of the bytes 0x80 to 0xFF."""
+
+    @functools.cached_property
+    def codes(self) -> dict[int, int]:
+        """Characters above ASCII → their bytes."""
+        return {ord(character): 0x80 + place for place, character in enumerate(self.characters)}
+
+    @functools.cached_property
+    def leads(self) -> tuple[str, str, str]:
+        """The first characters of sequences of two, three and four."""
+        return self.characters[0x42:0x60], self.characters[0x60:0x70], self.characters[0x70:0x75]
+
+    @functools.cached_property
+    def sequence(self) -> re.Pattern[str]:
+        """One character above ASCII in UTF-8."""
+        return re.compile(_sequence(*self.leads, self.characters[:0x40]))
+
+    @functools.cached_property
+    def runs(self) -> re.Pattern[str]:
+        """Characters above ASCII in UTF-8, side by side."""
+        return re.compile(f"(?:{self.sequence.pattern})+")
+
+    @functools.cached_property
+    def long_run(self) -> re.Pattern[str]:
+        """Four of them."""
+        return re.compile(f"(?:{self.sequence.pattern}){{4}}")
+
+    def covered(self, text: str) -> int:
+        """Return the number of characters of *text* in sequences."""
+        return len("".join(self.sequence.findall(text)))
+
+    def read(self, text: str) -> str | None:
+        """Return the UTF-8 that *text* is in this encoding, or None."""
+        codes = self.codes
+        try:
+            return bytes([code if code < 0x80 else codes[code] for code in map(ord, text)]).decode()
+        except (KeyError, UnicodeDecodeError):
+            return None
+
+
+def _sequence(two: str, three: str, four: str, more: str) -> str:
+    more = _any(more)
+    return f"{_any(two)}{more}|{_any(three)}{more}{{2}}|{_any(four)}{more}{{3}}"
+
+
+_NAMES = "latin-1 cp1252 cp1251 cp1250 cp1253 cp1254 cp1257 iso8859-2 mac-roman cp437"
+_ENCODINGS = [_Encoding(table(name)) for name in _NAMES.split()]
+"""In the order of trial."""
+_TWOS, _THREES, _FOURS = (
+    "".join(dict.fromkeys(chain(*some)))
+    for some in zip(*(encoding.leads for encoding in _ENCODINGS), strict=True)
+)
+_MORES = "".join(dict.fromkeys(chain(*(encoding.characters[:0x40] for encoding in _ENCODINGS))))
+_LEADS, _MORE = _TWOS + _THREES + _FOURS, frozenset(_MORES)
+_STARTING = re.compile(f"{_any(_LEADS)}(?={_any(_MORES)})")
+"""The first character of a sequence in any encoding, or a mixture."""
+_LONG_RUN = re.compile(f"(?:{_sequence(_TWOS, _THREES, _FOURS, _MORES)}){{4}}")
+
+STARTS = (_LEADS, _MORES)
+"""Characters that start damage, and those that go on with it."""
+ALONE = "ÂÃÄÅÎÏÐÑØÙâĂĹГД\ufffd"
+"""Characters that may be damage without the others."""
+_OTHERS = r"[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}]"
+_REMAINS = regex.compile(
+    "|".join(
+        (
+            r"(?<=\p{Ll})(?:Ã|[ÄÅÐÑĂĹ](?!\p{Lu}))|(?<!\p{L})Ã(?=[\sa-np-z])",
+            rf"[ÂÃÎÏÐÑØÙ](?={_OTHERS})|(?<={_OTHERS})[ÂÃÎÏÐÑØÙ]|(?<=[a-z])[ГД]|[ГД](?=[a-z])|вЂ",
+            r"\b[A-Z]Ã[©ª²³¹º®°](?=\s+\p{Ll})|\b(?i:(?:it|that|what|there|he|she|let)âs|Iâm)\b"
+            r"|\b(?i:(?:I|you|we|they)â(?:re|ve|ll|d))\b"
+            r"|\b(?i:(?:is|are|was|were|do|does|did|has|have|had|ca|wo|would|could|should)nât)\b",
+            f"{_any(_LEADS)}[\u0080-\u009f]",
+            "\ufffd",
+        )
+    )
+)
+"""What is left of sequences that lost bytes: ``nÃ¡mÄstÃ``, ``Ñегодня``, ``itâs``."""
+_QUICK = re.compile(
+    "[ÂÃÎÏÐÑØÙ\x80-\x9f\ufffd]|[^\\W\\d_A-Z][ÄÅĂĹ]|[a-z][ГД]|[ГД][a-z]|вЂ"
+    "|[A-Z]Ã|[A-Za-z]â(?:s|t|m|re|ve|ll|d)\\b"
+)
+"""Found where ``_REMAINS`` is, and sooner."""
+
+_C1 = re.compile("[\x80-\x9f]")
+_USUAL = re.compile(
+    "[\u00a0-\u017f\u0218-\u021b\u0384-\u03ce\u0401-\u045f\u0490\u0491\u0531-\u0587\u05b0-\u05ea\u060c-\u06d5"
+    "\u0900-\U0010ffff]"
+)
+"""Characters but rare letters of Latin, Greek and Cyrillic, and signs of phonetics."""
+
+
+def damage(text: str) -> str | None:
+    """Return the first characters of *text* that are no right text, or None.
+
+    They are UTF-8 that was read in another encoding, remains of it, or U+FFFD.
+    """
+    if text.isascii():
+        return None
+    if _is_suspicious(text):
+        encoding = _likeliest(text)
+        for run in encoding.runs.finditer(text):
+            for sequence in encoding.sequence.finditer(text, *run.span()):
+                if _is_odd(text, *sequence.span(), encoding):
+                    return run[0]
+    found = _remains(text)
+    if found is None and undone(text) is not None and (first := _STARTING.search(text)):
+        found = text[first.start() : first.start() + 2]
+    return found
+
+
+def _remains(text: str) -> str | None:
+    found = _REMAINS.search(text) if _QUICK.search(text) else None
+    return None if found is None else str(found[0])
+
+
+@functools.lru_cache(4)
+def _is_suspicious(text: str) -> bool:
+    """Whether some characters could not stand in right text if they are UTF-8 in an encoding."""
+    starts = [found.start() for found in _STARTING.finditer(text)]
+    for start in starts:
+        for length, leads in enumerate((_TWOS, _THREES, _FOURS), 2):
+            more = text[start + 1 : start + length]
+            possible = text[start] in leads and len(more) == length - 1 and _MORE.issuperset(more)
+            if possible and not _may_stand(text, start, start + length):
+                return True
+    return len(starts) >= 4 and _LONG_RUN.search(text) is not None
+
+
+def _likeliest(text: str) -> _Encoding:
+    """Return the encoding of most sequences."""
+    return max(_ENCODINGS, key=lambda some: some.covered(text))
+
+
+def undone(text: str, language: Language | None = None) -> str | None:
+    """Return a misread *text* as it was, or None if that is not certain.
+
+    Text in a known *language* has letters of its scripts, or Latin ones, and a letter that it does
+    not write, before a sign, is a misread letter that it writes.
+    """
+    own = _letters(language) if language is not None and language.scripts else None
+    if not (_is_suspicious(text) if own is None else _STARTING.search(text)):
+        return None
+    now = text
+    for _ in range(_LAYERS):
+        below = _below(now, own)
+        if below is None:
+            break
+        now = below
+    return now if now != text and _is_sound(text, now, language) else None
+
+
+_Own = Callable[[str], bool]
+
+
+def _below(text: str, own: _Own | None) -> str | None:
+    """Return the text below a layer of misreading, if that is certain."""
+    whole = [
+        below
+        for encoding in _ENCODINGS
+        if (below := encoding.read(text)) is not None
+        and (encoding.long_run.search(text) or any(_odd_sequences(text, encoding, own)))
+    ]
+    if not whole:
+        return _mended_parts(text)
+    rare = [len(_RARE.findall(below)) for below in whole]
+    return whole[0] if rare[0] == min(rare) else None
+
+
+_RARE = regex.compile(
+    r"[\u0108-\u010b\u0114\u0115\u011c\u011d\u0120\u0121\u0124-\u0129\u012c\u012d\u0132-\u0135\u0138"
+    r"\u013f\u0140\u0149-\u014b\u014e\u014f\u0154\u0155\u015c\u015d\u0166-\u0169\u016c\u016d"
+    r"\u0174-\u0178\u017f-\u0217\u021c-\u036f]|(?<=\p{Ll})\p{Lu}(?=\p{Ll})"
+)
+"""Letters of few languages, and capitals within words."""
+
+
+def _odd_sequences(text: str, encoding: _Encoding, own: _Own | None) -> Iterator[bool]:
+    """Yield for each sequence whether it could not stand in right text."""
+    for found in encoding.sequence.finditer(text):
+        if own is not None and found[0][0].isalpha() and not own(found[0][0]):
+            read = encoding.read(found[0])
+            yield read is not None and own(read)
+        yield _is_odd(text, *found.span(), encoding)
+
+
+def _mended_parts(text: str) -> str | None:
+    """Return *text* with its sequences read, if no run of them could stand, and the rest is right.
+
+    None if there are none, or that is not certain. The encoding is that of most sequences.
+    """
+    encoding = _likeliest(text)
+    pieces, last, run_is_odd = list[str](), 0, True
+    for found in encoding.sequence.finditer(text):
+        start, end = found.span()
+        read = encoding.read(found[0])
+        if read is None or (start > last and not run_is_odd):
+            return None
+        run_is_odd = (run_is_odd and start == last and last > 0) or _is_odd(
+            text, start, end, encoding
+        )
+        pieces += [text[last:start], read]
+        last = end
+    if not pieces or not run_is_odd:
+        return None
+    pieces.append(text[last:])
+    rest, written = "".join(pieces[::2]), pieces[1::2]
+    possible = [some for some in _ENCODINGS if some is _ENCODINGS[0] or some.covered(text)]
+    return None if any(_lost(rest, written, some) for some in possible) else "".join(pieces)
+
+
+_FIRST = frozenset(b"\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xe1\xe2")
+"""First bytes of Latin letters and of punctuation."""
+_FIRST_OF_SCRIPTS = (
+    frozenset(b"\xcd\xce\xcf"),
+    frozenset(b"\xd0\xd1\xd2\xd3"),
+    frozenset(b"\xd4\xd5\xd6\xd7"),
+    frozenset(b"\xd8\xd9\xda\xdb"),
+    frozenset(b"\xe0\xe1"),
+    frozenset(b"\xe3\xe4\xe5\xe6\xe7\xe8\xe9\xea\xeb\xec\xed\xef"),
+    frozenset(b"\xf0"),
+)
+"""Those of Greek, Cyrillic, Armenian and Hebrew, Arabic, scripts of South and East Asia, emoji."""
+
+
+def _lost(rest: str, written: list[str], encoding: _Encoding) -> bool:
+    """Whether *rest* may have sequences that lost bytes.
+
+    Such begin as those of Latin letters and of punctuation, or as those of a script *written*.
+    """
+    bytes_written = {character.encode()[0] for character in written}
+    first = _FIRST.union(*(some for some in _FIRST_OF_SCRIPTS if some & bytes_written))
+    return any(encoding.codes.get(ord(sign)) in first for sign in rest if not sign.isascii())
+
+
+_AFTER_LETTER = frozenset("»«”“„’‘‚›‹´΄…–—\u00a0\u00ad")
+"""Signs that may follow Â or Ã alone at once."""
+_AFTER_WORD = _AFTER_LETTER.union("·•®™©°²³¹ªº†‡№§€£¥")
+"""Those that may follow a word, or another letter."""
+_LAST_SIGNS = frozenset("„‚§€£¥№")
+"""Those of them that no other follows."""
+_JOINING = frozenset("’‘΄–—…·•\u00a0\u00ad№")
+"""Those that another word may follow at once."""
+_FRENCH = frozenset("àâæçéèêëîïôùûü")
+"""The letters with accents before œ and ÿ."""
+_OTHER_SCRIPT = re.compile("[\u0370-\u052f]")
+"""Letters of Greek and Cyrillic."""
+
+
+def _is_odd(text: str, start: int, end: int, encoding: _Encoding) -> bool:
+    """Whether the sequence at *start* to *end* is a usual character rather than right text."""
+    read = encoding.read(text[start:end])
+    if read is None or _may_stand(text, start, end):
+        return False
+    within = text[start].isupper() and text[start - 1 : start].islower()
+    return within or bool(_USUAL.match(read) or _C1.search(text, start, end))
+
+
+def _may_stand(text: str, start: int, end: int) -> bool:
+    """Whether the sequence at *start* to *end* may be right text.
+
+    Such has letters that may follow each other, and signs that may follow or join words.
+    """
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    lead = last = text[start]
+    if not lead.isalpha():
+        return _sign_may_stand(text[start:end], before, after)
+    if not _may_begin(before, lead):
+        return False
+    in_word = before.isalpha()
+    usual = _AFTER_WORD if in_word or lead not in "ÂÃ" else _AFTER_LETTER
+    for sign in text[start + 1 : end]:
+        if _is_letter(sign):
+            may_follow = _may_follow(last, sign) if _is_letter(last) else last in _JOINING
+            in_word, usual = _is_letter(last), _AFTER_WORD
+        else:
+            may_follow = sign in usual and last not in _LAST_SIGNS
+            may_follow = may_follow and last + sign != "Ã¥"
+            may_follow = may_follow and (sign != "\u00ad" or _is_letter(last))
+        if not may_follow:
+            return False
+        last = sign
+    if last == "\u00ad" and lead.isupper() and after.islower():
+        return False
+    return _may_end(last, after, in_word, lone=usual is _AFTER_LETTER)
+
+
+def _may_begin(before: str, lead: str) -> bool:
+    """Whether the letter *lead* may follow another character, if there is one."""
+    if before.isalpha() and (_differ(before, lead) or (lead.isupper() and before.islower())):
+        return False
+    return not (lead in "ÂÃ" and before.isdigit())
+
+
+def _may_end(last: str, after: str, in_word: bool, lone: bool) -> bool:
+    """Whether the *last* character of a sequence may stand before another, if there is one."""
+    if _is_letter(last):
+        capitals_end = in_word and last.isupper() and after.islower()
+        return not capitals_end and not (after.isalpha() and _differ(last, after))
+    if after.isalnum():
+        return last in _JOINING and not lone
+    return not (lone and last == "\u00a0" and after.isspace())
+
+
+def _is_letter(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Lu", "Ll") and sign != "µ"
+
+
+def _may_follow(letter: str, successor: str) -> bool:
+    """Whether a letter may follow a *letter* with an accent, or of another script, in a word."""
+    if successor == "ƒ" or (letter in "ÂÃĂĹƒ" and successor not in "şŞ"):
+        return False
+    if letter in "Åå" and successor in "ŠšŽž":
+        return False
+    if successor in "œŒŸ" and letter.lower() not in _FRENCH:
+        return False
+    if _differ(letter, successor):
+        return False
+    return successor.islower() or letter.isupper()
+
+
+_QUOTES_OF_MAC = frozenset(f"‚Ä{sign}" for sign in "òôúùûìî¶¢†π∫∞")
+"""Quotation marks, dashes and an ellipsis in UTF-8, as Mac Roman reads them."""
+_TERMS = frozenset("π∑∏∫∆∞")
+"""Signs that may follow that of a root."""
+
+
+def _differ(letter: str, other: str) -> bool:
+    """Whether one letter is Greek or Cyrillic, and the other is not."""
+    return bool(_OTHER_SCRIPT.match(letter)) != bool(_OTHER_SCRIPT.match(other))
+
+
+def _sign_may_stand(sequence: str, before: str, after: str) -> bool:
+    """Whether a sequence that begins with a sign may be right text."""
+    lead, more = sequence[0], sequence[1:]
+    if lead == "×":
+        return set(more) <= set("¹²³¼½¾\u00a0»”’–—")
+    if lead in "÷€" or unicodedata.category(lead)[0] in "PZ":
+        return not (lead in "‚„" and (before.isalpha() or sequence in _QUOTES_OF_MAC))
+    in_word = before.isalpha() or (after.isalpha() and more not in _TERMS)
+    return not in_word and (more in _TERMS or more.isalpha())
+
+
+_SYMBOL = regex.compile(r"(?<=\p{Ll})[\p{So}--[©®°]](?=\p{Ll})", regex.VERSION1)
+"""A symbol within a word."""
+_WORD = re.compile(r"[^\W\d_]+")
+_MIXED = regex.compile(
+    r"(?=.*[^\p{Latin}\p{Common}\p{Inherited}])"
+    r"(?=.*[^\p{Greek}\p{Common}\p{Inherited}])"
+    r"(?=.*[^\p{Cyrillic}\p{Common}\p{Inherited}])"
+    r"(?=.*[\p{Latin}\p{Greek}\p{Cyrillic}])"
+    r"(?:.*[\p{Greek}\p{Cyrillic}]|.*[\p{Latin}--[A-Za-z]])",
+    regex.VERSION1,
+)
+"""A word in Latin letters with accents, Greek or Cyrillic, and in another script."""
+
+
+def _is_sound(text: str, right: str, language: Language | None) -> bool:
+    """Whether *right* may be the right text of the misread *text*."""
+    new = {*right} - {*text}
+    if any(unicodedata.category(sign) in ("Cc", "Cn", "Co", "Cs") for sign in new):
+        return False
+    if _remains(right) or new.intersection(_SYMBOL.findall(right)):
+        return False
+    if not right.isascii() and any(some.read(right) is not None for some in _ENCODINGS):
+        return False  # perhaps misread once more
+    if new & _COMBINING and not _COMBINING.isdisjoint(normal_form(right)):
+        return False
+    words = {*_WORD.findall(right)}.difference(_WORD.findall(text))
+    if 2 * sum(map(bool, map(_MIXED.match, words))) > len(words):
+        return False
+    return language is None or _in_scripts(new, language)
+
+
+_COMBINING = frozenset(map(chr, range(0x300, 0x370)))
+"""Diacritical marks, which are part of one character with their letter in the normal form."""
+
+
+def _in_scripts(signs: set[str], language: Language) -> bool:
+    """Whether the letters among *signs* are of the language's scripts, or Latin."""
+    from bitextfilter.text import characters  # needs numpy
+
+    if not language.scripts:
+        return True
+    letters = characters.in_script(*language.scripts, "Latin", "Common", "Inherited")
+    return all(letters[ord(sign)] for sign in signs if sign.isalpha())
+
+
+def _letters(language: Language) -> _Own:
+    """Return the letters of a language as a test of a text."""
+    from bitextfilter.text import characters
+
+    table = characters.alphabet(language.tag)
+    return lambda text: all(table[ord(sign)] for sign in text)
