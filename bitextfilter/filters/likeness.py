@@ -76,8 +76,8 @@ class Similarity(Bounded):
 
     The value is 1 - Levenshtein distance / length of the longer side, 1 for two empty sides.
     ``lowercase`` ignores case. Of longer sides the first 10,000 characters are compared. Web and
-    e-mail addresses are left out of pairs that fail with them. Pairs with a side of fewer than
-    ``words`` words, as in ``identical``, have 0.
+    e-mail addresses are left out of pairs that fail with them. Pairs that fail and have a side of
+    fewer than ``words`` words, as in ``identical``, have 0 instead.
     """
 
     name = "similarity"
@@ -112,10 +112,12 @@ class Similarity(Bounded):
         if self.lowercase:
             sources, targets = ([text.lower() for text in side] for side in (sources, targets))
         values = self._likeness(sources, targets)
-        for at in np.flatnonzero(values > self.bounds[1]).tolist():
+        failed = np.flatnonzero(values > self.bounds[1])
+        for at in failed.tolist():
             values[at] = self._without_addresses(float(values[at]), sources[at], targets[at])
-        if self.words:
-            values[np.min([side.token_counts for side in pairs.sides], axis=0) < self.words] = 0
+        if self.words and len(failed):
+            tokens = np.min([side.token_counts for side in pairs.at(failed).sides], axis=0)
+            values[failed[tokens < self.words]] = 0
         return values
 
     def _likeness(self, sources: list[str], targets: list[str]) -> Floats:
