@@ -324,7 +324,7 @@ class Language(Bounded):
     def of_side(self, side: BatchSide, index: int, value: float) -> str:
         """Write the language that the side looks like, and the probability of its own."""
         likeliest = any_language(load_identifier(self.identifier).likeliest(side.sentences[index]))
-        own = "" if side.language is None else side.language.tag
+        own = "" if side.language is None else side.language.code
         return f"{likeliest.tag},P({own})={self.against(value)}"
 
     def _excuse(self, values: Floats, side: BatchSide) -> None:

@@ -163,7 +163,7 @@ def test_codes_leave_no_double_spaces() -> None:
     ("languages", "want"),
     [
         (("en", "de"), ["Die Datei öffnen", "<ä>", "nein"]),
-        (("EN", "de_at"), ["Die Datei öffnen", "<ä>"]),
+        (("EN", "de_at"), ["Die Datei öffnen", "<ä>", "nein"]),
         (("en-gb", "fr"), ["oui"]),
         (("eng", "ger"), ["Die Datei öffnen", "<ä>", "nein"]),
     ],
