@@ -234,7 +234,7 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
 def test_a_language_that_the_model_does_not_know(folder: Path, tmp_path: Path) -> None:
     words = ["--language", "xx", "-o", str(tmp_path / "out.npy"), "--model", str(folder)]
     result = CliRunner().invoke(embed.main, words, input=b"a1\n")
-    says_one_line(result, 78, "the model's languages are aa and bb, not 'xx'")
+    says_one_line(result, 78, "the model's languages are aa and ba, not 'xx'")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -400,7 +400,7 @@ def test_manifests(tmp_path: Path) -> None:
         (["--manifest", "run.json", "--manifests", "run.json"], 2, "--manifest needs a file of"),
         (["-o", "run.json", "--manifests", "run.json"], 2, "--output needs a file of its own"),
         (["--languages", "en"], 2, "expected two languages, source and target, such as en,de"),
-        (["--languages", 'en,"><x'], 2, "expected two languages, source and target"),
+        (["--languages", 'en,"><x'], 2, "is not the code of a language"),
         (["--column", "0"], 2, "columns are counted from 1"),
         (["--column", "mlp"], 2, "a column can only be named with --header"),
         (["--reasons", "mlp"], 2, "a column can only be named with --header"),

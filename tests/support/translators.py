@@ -77,6 +77,10 @@ def template(source: list[int]) -> list[int]:
     return [1, *(1 + number % 5 for number in source)]
 
 
+CODES = {"a": "aa", "b": "ba", "c": "ce"}
+"""Languages by the letters of their words."""
+
+
 def processor(words: int = 20, letters: str = "ab", symbols: bool = False) -> TextProcessor:
     """One that knows the words a0, a1, … of language aa, and b0, b1, … of language bb.
 
@@ -84,7 +88,7 @@ def processor(words: int = 20, letters: str = "ab", symbols: bool = False) -> Te
     """
     sides = [[f"{letter}{number}" for number in range(words)] for letter in letters]
     source, target = letters
-    languages = (2 * source, 2 * target)
+    languages = (CODES[source], CODES[target])
     segmentation = SegmenterSettings("none")
     made = TextProcessor.learn((sides[0], sides[1]), languages, Normalisation(), segmentation)
     if symbols:
