@@ -61,14 +61,17 @@ def load(
 
 def _check_languages(name: str) -> None:
     """Raise SettingsError for a model of more than two languages, or of none, in Python's words."""
-    from bitextfilter.models.folders import languages_of
+    from bitextfilter.models.folders import all_languages_of, languages_of
 
-    known = None
     with suppress(SettingsError):  # of another library, and without languages
-        known = languages_of(name)
-    if known is None:
-        example = f'load("{name}", languages=("cs", "pl"))'
-        raise SettingsError(f"{name} is not of two languages alone: name them, as {example}")
+        if languages_of(name) is not None:
+            return
+    known = all_languages_of(name)
+    *_, first, second = ("en", "de", *known)
+    one = f"is a model of {len(known)} languages ({', '.join(known)})" if known else "names none"
+    raise SettingsError(
+        f'{name} {one}: load("{name}", languages=("{first}", "{second}")) names two'
+    )
 
 
 def recommended(

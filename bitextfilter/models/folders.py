@@ -242,6 +242,14 @@ def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
     return None if others else (source, target)
 
 
+def all_languages_of(name_or_folder: str | Path) -> tuple[str, ...]:
+    """Return all languages of a model; none for one of another library that names none.
+
+    Raises the errors of :func:`find_model` and :func:`read_config`.
+    """
+    return tuple(read_config(_folder_of(name_or_folder)).get("languages", ()))
+
+
 def pair_of_more(name_or_folder: str | Path) -> tuple[str, str] | None:
     """Return the two languages at the end of the name of a model of more; None for others.
 
