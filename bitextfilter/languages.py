@@ -230,11 +230,13 @@ def _names() -> dict[str, str]:
 
 @functools.cache
 def _codes() -> frozenset[str]:
-    """Return the codes of languages that the CLDR has, of two letters or three."""
-    further = str(_further()["codes"]).split()
-    tags = chain(_data("likely_subtags"), _NO_LANGUAGE, further)
-    first = (re.split("[-_]", tag)[0] for tag in tags)
-    return frozenset(code for code in first if 2 <= len(code) <= 3)
+    """Return the codes of languages that there are, of two letters or three."""
+    first = {key.partition("_")[0] for key in _data("likely_subtags")}
+    return _NO_LANGUAGE.union(str(_further()["codes"]).split(), first)
+
+
+_NO_TEXT = frozenset({"Shaw"})
+"""Scripts in which there is a language's text only for show."""
 
 
 @functools.cache
@@ -244,20 +246,13 @@ def _likely_scripts(code: str) -> dict[str, str]:
     First ``""``, for the language alone; then regions, and scripts by themselves.
     """
     found: dict[str, str] = {}
+    if code in _NO_LANGUAGE:
+        return found
     for name in (code, *(theirs for theirs, ours in _OURS.items() if ours == code)):
-        for key, (_, script, *_) in _likely_subtags().get(name, {}).items():
-            found.setdefault(key, script)
+        for key, value in _data("likely_subtags").items():
+            if key.startswith(name) and key[len(name) :][:1] in ("", "_"):
+                found.setdefault(key[len(name) + 1 :], value.split("_")[1])
+    found = {key: script for key, script in found.items() if script not in _NO_TEXT}
     first, further = (str(_further()[table].get(code, "")) for table in ("likely", "scripts"))
     more = {script: script for script in (found.get("", ""), *further.split()) if script}
     return (found | {"": first} | more) if first else found | more
-
-
-@functools.cache
-def _likely_subtags() -> dict[str, dict[str, list[str]]]:
-    """Return languages → what else the key of an entry names → the subtags of the entry."""
-    entries: dict[str, dict[str, list[str]]] = {}
-    for key, value in _data("likely_subtags").items():
-        language, _, rest = key.partition("_")
-        if language not in _NO_LANGUAGE:
-            entries.setdefault(language, {})[rest] = value.split("_")
-    return entries
