@@ -35,6 +35,15 @@ _MACRO = frozenset({"ar", "ms", "zh"})
 """Languages whose tag may stand before that of a language within them: ``zh-yue``."""
 _NO_LANGUAGE = frozenset({"mis", "mul", "und", "zxx"})
 """Codes that leave the language open, and with it the script."""
+_SPELLINGS = {
+    "ptbr": "pt-BR",
+    "pob": "pt-BR",
+    "zhs": "zh-Hans",
+    "chs": "zh-Hans",
+    "zht": "zh-Hant",
+    "cht": "zh-Hant",
+}
+"""Codes of single programs."""
 _PRIVATE = re.compile("q[a-t][a-z]")
 """Codes that ISO 639-2 leaves to private use."""
 _LOCALE_SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"}
@@ -68,6 +77,11 @@ class Language(NamedTuple):
     def tag(self) -> str:
         """The tag of BCP 47: ``zh-Hans``."""
         return "-".join(filter(None, (self.code, self.script, self.region, *self.others)))
+
+    @property
+    def says_language(self) -> bool:
+        """Whether the code is of one language, as ``und``, ``mul``, ``mis`` and ``zxx`` are not."""
+        return self.code not in _NO_LANGUAGE
 
     @property
     def written_in(self) -> tuple[str, ...]:
@@ -131,7 +145,8 @@ def read_language(text: str) -> Language:
         del parts[0]  # zh-yue is yue
     usual: str = _data("language_aliases").get(parts[0], parts[0])
     parts[:1] = usual.lower().split("_")  # sh is sr-Latn
-    if parts[0] not in _codes() and not _PRIVATE.fullmatch(parts[0]):
+    scripts = {part.title() for part in parts[1:3] if re.fullmatch("[a-z]{4}", part)}
+    if scripts - _scripts() or not (parts[0] in _codes() or _PRIVATE.fullmatch(parts[0])):
         raise _unknown(text)
     return _language(parts, _LOCALE_SCRIPTS.get(modifier, ""))
 
@@ -153,6 +168,10 @@ def _language(parts: list[str], script: str) -> Language:
 def _unknown(text: str) -> SettingsError:
     """Return the error for an unknown language: it may be of a country, or a name."""
     names, wanted = _names(), re.split("[-_]", text.strip().lower())[0]
+    if wanted in _SPELLINGS:
+        return SettingsError(
+            f"{text!r} is not the code of a language: perhaps {_SPELLINGS[wanted]}?"
+        )
     country = _data("likely_subtags").get(f"und_{wanted.upper()}", "").split("_")[0]
     near = [name for name, tag in names.items() if tag == country]
     near = near or get_close_matches(wanted, names, 1, 0.8)
@@ -193,7 +212,9 @@ def own_language(language: str, known: Sequence[str]) -> str:
     if found is None:
         *others, last = known
         names = f"{', '.join(others)} and {last}" if others else last
-        raise SettingsError(f"the model's languages are {names}, not {language!r}")
+        message = f"the model's languages are {names}, not {language!r}"
+        perhaps = "" if is_language(language) else str(_unknown(language)).partition(": ")[2]
+        raise SettingsError(f"{message}; {perhaps}" if "perhaps" in perhaps else message)
     return found
 
 
@@ -237,6 +258,13 @@ def _codes() -> frozenset[str]:
 
 _NO_TEXT = frozenset({"Shaw"})
 """Scripts in which there is a language's text only for show."""
+
+
+@functools.cache
+def _scripts() -> frozenset[str]:
+    """Return the codes of scripts (ISO 15924) that the CLDR has."""
+    subtags = chain(*(value.split("_") for value in _data("likely_subtags").values()))
+    return frozenset(filter(re.compile("[A-Z][a-z]{3}").fullmatch, subtags)).union(_SEVERAL)
 
 
 @functools.cache

@@ -187,6 +187,7 @@ def test_filters_are_used_again_and_read_columns() -> None:
         (lambda: report([], shown=0), SettingsError, "1 to 100 pairs of each tenth"),
         (lambda: report([], count="bytes"), SettingsError, "count 'bytes' is none of"),
         (lambda: report([], model="en-de"), SettingsError, "'score' is none of|no cut"),
+        (lambda: rank([("a", "b", 0.5)], min_score="recomended"), SettingsError, "recommended"),  # type: ignore[arg-type]
         (lambda: load("multi"), SettingsError, r'load\("multi", languages=\("vi", "zh"\)\)'),
         (lambda: load("en-de", languages="en"), TypeError, "languages are two codes"),  # type: ignore[arg-type]
         (lambda: load("en-de", languages=("en", "fr")), SettingsError, "a model of en-de, not"),

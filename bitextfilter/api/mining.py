@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
-from bitextfilter.api.pairs import sentence_sides
+from bitextfilter.api.pairs import check_score, sentence_sides
 from bitextfilter.api.scoring import recommended
 from bitextfilter.errors import SettingsError
 
@@ -79,6 +79,7 @@ def _least(
     model: Model, similarity: str, asked: float | Literal["recommended", "none"] | None
 ) -> float | None:
     """Return the lowest score of mined pairs."""
+    check_score(asked, "recommended", "none")
     if asked == "none" or isinstance(asked, int | float):
         return None if asked == "none" else asked
     try:
@@ -154,6 +155,7 @@ def pair_documents(
         raise SettingsError(f"the document {empty[0]!r} has no sentences")
     if neighbours < 1:
         raise SettingsError(f"at least 1 neighbour is needed, not {neighbours}")
+    check_score(min_score, "recommended", "none")
     if isinstance(min_score, str):
         min_score = {"recommended": RECOMMENDED_SCORE, "none": -math.inf}[min_score]
     return _paired(model, sides, neighbours, min_score)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import open_input
 from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, WantedColumn, is_blank, number_of
+from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.languages import Language
@@ -157,3 +158,9 @@ def sentence_sides(sources: Iterable[str], targets: Iterable[str]) -> tuple[list
     from bitextfilter.text.words import sentence_list
 
     return sentence_list(sources, "sources"), sentence_list(targets, "targets")
+
+
+def check_score(asked: object, *names: str) -> None:
+    """Raise SettingsError for a lowest score that is neither a number nor one of *names*."""
+    if isinstance(asked, str) and asked not in names:
+        raise SettingsError(f"min_score is a number, or a name: {none_of(asked, names)}")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bitextfilter.api.pairs import Pair, member_number, member_place, windows_of
+from bitextfilter.api.pairs import Pair, check_score, member_number, member_place, windows_of
 from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, load
 from bitextfilter.errors import SettingsError
 
@@ -56,6 +56,7 @@ def rank(
     Raises SettingsError for a bad value, or no known cut; InputError for scores of other models.
     """
     rows = [pair for window in windows_of(pairs, 3) for pair in window]
+    check_score(min_score, "recommended")
     least = cut_of(rows, -1, similarity, model) if min_score == "recommended" else min_score
     choice = _selection((top_lines, top_words, top_fraction), least, fold, (sample, seed))
     keys = [-member_number(row, -1) for row in rows]

@@ -44,17 +44,13 @@ def _two_names(value: str) -> tuple[str, str]:
     return names
 
 
-_OPEN = {"mis", "mul", "und", "zxx"}
-"""Codes that stand for no language in particular."""
-
-
 def _two_languages(value: str) -> tuple[str, str]:
     """Read two different languages in any usual spelling; returns their tags."""
     try:
         languages = [read_language(name) for name in value.split(",")]
     except SettingsError as error:
         raise click.BadParameter(str(error)) from error
-    if any(language.code in _OPEN for language in languages):
+    if not all(language.says_language for language in languages):
         raise click.BadParameter(f"{value!r} leaves a language open: such as en,de or en,zh-Hans")
     if len(languages) != 2:
         raise click.BadParameter("expected two languages, source and target, such as en,de")

@@ -189,6 +189,14 @@ class _Others:
                 raise click.UsageError(f"--{name} is for --against-match near")
         if "-" in self.files:
             raise click.UsageError("--against needs a file, not stdin")
+        from bitextfilter.corpus.formats.registry import format_of
+
+        for path in self.files:
+            if (form := format_of(path)) not in (None, "tsv", "parquet", "arrow"):
+                raise click.UsageError(
+                    f"--against reads rows or lines of text, not {form}: bitext-convert {path} -o"
+                    f" {path}.tsv makes some"
+                )
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
 from bitextfilter.filters.web import without_addresses
 from bitextfilter.languages import any_language
 from bitextfilter.text import characters
-from bitextfilter.text.language import IDENTIFIERS, load_identifier, untaught_scripts
+from bitextfilter.text.language import IDENTIFIERS, load_identifier
+from bitextfilter.text.relatives import untaught_scripts
 
 
 def _share(part: Integers, whole: Integers, of_nothing: float) -> Floats:

@@ -79,7 +79,7 @@ def column_doubt(
 ) -> str | None:
     """Return a one-line warning if two columns do not look like a processor's languages.
 
-    The shipped identifier tells the languages that it knows, :func:`check_columns` others. Names
+    The shipped identifier tells two languages that it knows, :func:`check_columns` others. Names
     the option that reads the columns as they look, if there is one. None if all is well, or the
     evidence is too little.
     """
@@ -90,6 +90,8 @@ def column_doubt(
         seen.append(language if told is None else find_language(told, own) or told)
     source, target = seen
     if (source, target) == own:
+        if all(find_language(language, known) for language in own):
+            return None
         return check_columns(sources, targets, processor)
     looks = [
         f"the {name} column looks like {told}, not {language}"

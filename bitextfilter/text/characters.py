@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import product
 from pathlib import Path
 from string import ascii_lowercase
@@ -123,6 +123,11 @@ UNSPACED = {
 In translations, an English word has 1.7 letters and marks of Chinese and Japanese, 5.1 of Thai and
 5.0 of Khmer (Parallel Universal Dependencies, newstest2021, FLORES).
 """
+
+
+def share_an_alphabet(letters: Collection[str]) -> bool:
+    """Whether some language of ``alphabets.toml`` writes all of these small *letters*."""
+    return any({*ascii_lowercase, *own}.issuperset(letters) for own in _alphabets().values())
 
 
 @functools.cache

@@ -26,7 +26,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.languages import Language, any_language
+from bitextfilter.text.relatives import labels_of
 
 if TYPE_CHECKING:
     from bitextfilter.text.processor import TextProcessor
@@ -219,60 +219,6 @@ def _one_by_one(probability: Callable[[str, str], float]) -> Callable[[Sequence[
     return probabilities
 
 
-_WITHIN = {
-    "ar": "acm acq aeb afb ajp apc apd ars ary arz ayl",
-    "bs": "hr sr",
-    "ff": "fuv",
-    "hr": "bs sr",
-    "kok": "gom",
-    "lv": "ltg",
-    "ms": "id",
-    "no": "nn",
-    "sr": "bs hr",
-    "uz": "uzs",
-    "zh": "lzh wuu yue",
-}
-"""Languages → those within them, or written alike, that identifiers tell apart by chance."""
-
-
-def _alike(code: str) -> set[str]:
-    """Return the codes that identifiers may take a language for, itself among them."""
-    groups = [{head, *others.split()} for head, others in _WITHIN.items()]
-    inside = (group for group in groups if code in group and code not in _WITHIN)
-    return {code, *_WITHIN.get(code, "").split()}.union(*inside)
-
-
-def untaught_scripts(language: Language) -> tuple[str, ...]:
-    """Return the scripts of a language in which identifiers have hardly seen it: not its first.
-
-    Latin is among them only where the tag names it: most text in another language is in Latin.
-    """
-    firsts = {code: Language(code).written_in[:1] for code in _alike(language.code)}
-    taught = {s for code, first in firsts.items() for s in Language(code, "".join(first)).scripts}
-    if not language.script or language.code == "crh":  # known in Latin, though the CLDR has it last
-        taught.add("Latn")
-    return tuple(script for script in language.scripts if script not in taught)
-
-
-def labels_of(language: str, labels: Iterable[str]) -> list[str]:
-    """Return the labels of an identifier for text in a language, in any spelling; or none.
-
-    All whose language, with its script, is this one, or one that identifiers take it for; a label
-    of that very spelling is the only one if it names a script, or no language.
-    """
-    every = list(labels)
-    wanted = any_language(language)
-    codes = _alike(wanted.code)
-    if language in every and (wanted.script or codes == {wanted.code}):
-        return [language]
-    return [
-        label
-        for label in every
-        if (own := any_language(label)).code in codes
-        and (not own.script or own.script in wanted.written_in)
-    ]
-
-
 _SURE = 0.5
 """A language at least so probable needs no second opinion."""
 _LONG, _MANY_NGRAMS = 5, 180
@@ -319,11 +265,25 @@ def _ngrams() -> Identifier:
 
 
 _FEW_CHARACTERS = 30
+_CHINESE, _MOSTLY_CHINESE = (
+    frozenset("這們嗎麼你妳她很沒吧呢說給還啊咱哪"),
+    frozenset("的是了我他也都就"),
+)
+"""Characters of words of Chinese grammar, which Japanese writes in kana; and those that it has in
+other words, where two tell."""
 
 
 def _may_be_japanese(sentence: str) -> bool:
-    """Whether a few words are in Chinese characters, as names and headlines in Japanese are."""
-    return sum(map(str.isalpha, sentence)) <= _FEW_CHARACTERS and _looks_chinese(sentence)
+    """Whether a few words are in Chinese characters, as names and headlines in Japanese are.
+
+    They have a code in Shift JIS, which simplified ones lack.
+    """
+    signs = {*sentence}
+    if sum(map(str.isalpha, sentence)) > _FEW_CHARACTERS or not _looks_chinese(sentence):
+        return False
+    if signs & _CHINESE or len(signs & _MOSTLY_CHINESE) > 1:
+        return False
+    return all(sign.encode("shift_jis", "ignore") for sign in signs if sign.isalpha())
 
 
 _COUNTING = 1e-20

@@ -89,9 +89,11 @@ def _sequence(two: str, three: str, four: str, more: str) -> str:
     return f"{_any(two)}{more}|{_any(three)}{more}{{2}}|{_any(four)}{more}{{3}}"
 
 
-_NAMES = "latin-1 cp1252 cp1251 cp1250 cp1253 cp1254 cp1257 iso8859-2 mac-roman cp437"
+_NAMES = "latin-1 cp1252 cp1251 cp1250 cp1253 cp1254 cp1257 iso8859-2 iso8859-15 mac-roman cp437"
 _ENCODINGS = [_Encoding(table(name)) for name in _NAMES.split()]
 """In the order of trial."""
+_CENTRAL = [_Encoding(table(name)) for name in ("cp1250", "iso8859-2")]
+"""Encodings of Central Europe, which read many letters differently."""
 _TWOS, _THREES, _FOURS = (
     "".join(dict.fromkeys(chain(*some)))
     for some in zip(*(encoding.leads for encoding in _ENCODINGS), strict=True)
@@ -104,7 +106,7 @@ _LONG_RUN = re.compile(f"(?:{_sequence(_TWOS, _THREES, _FOURS, _MORES)}){{4}}")
 
 STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
-ALONE = "ÂÃÄÅÎÏÐÑØÙâĂĹГД\ufffd"
+ALONE = "ÂÃÄÅÎÏÐÑØÙâãĂĹГД\ufffd"
 """Characters that may be damage without the others."""
 _OTHERS = r"[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}]"
 _REMAINS = regex.compile(
@@ -116,13 +118,14 @@ _REMAINS = regex.compile(
             r"|\b(?i:(?:I|you|we|they)â(?:re|ve|ll|d))\b"
             r"|\b(?i:(?:is|are|was|were|do|does|did|has|have|had|ca|wo|would|could|should)nât)\b",
             f"{_any(_LEADS)}[\u0080-\u009f]",
+            r"ã[¡-©®°-´¶¹¼-¾](?=\p{Ll})",  # made small afterwards
             "\ufffd",
         )
     )
 )
 """What is left of sequences that lost bytes: ``nÃ¡mÄstÃ``, ``Ñегодня``, ``itâs``."""
 _QUICK = re.compile(
-    "[ÂÃÎÏÐÑØÙ\x80-\x9f\ufffd]|[^\\W\\d_A-Z][ÄÅĂĹ]|[a-z][ГД]|[ГД][a-z]|вЂ"
+    "[ÂÃÎÏÐÑØÙ\x80-\x9f\ufffd]|ã[¡-¾]|[^\\W\\d_A-Z][ÄÅĂĹ]|[a-z][ГД]|[ГД][a-z]|вЂ"
     "|[A-Z]Ã|[A-Za-z]â(?:s|t|m|re|ve|ll|d)\\b"
 )
 """Found where ``_REMAINS`` is, and sooner."""
@@ -209,15 +212,36 @@ def _below(text: str, own: _Own | None) -> str | None:
     if not whole:
         return _mended_parts(text)
     rare = [len(_RARE.findall(below)) for below in whole]
-    return whole[0] if rare[0] == min(rare) else None
+    if rare[0] > min(rare):
+        return None
+    central = [_CENTRAL[0].read(text), _CENTRAL[1].read(text)]
+    if whole[0] == central[0] != central[1] and central[1] is not None:
+        return _in_one_alphabet(text, [below for below in central if below], own)
+    return whole[0]
+
+
+def _in_one_alphabet(text: str, readings: list[str], own: _Own | None) -> str | None:
+    """Return the first of two *readings*, if some known language writes its new letters alone.
+
+    Where the language is known, they are its letters, and the second reading may be right, too.
+    """
+    from bitextfilter.text import characters  # needs numpy
+
+    fitting = []
+    for reading in readings:
+        letters = {letter for letter in {*reading.lower()} - {*text.lower()} if letter.isalpha()}
+        if all(map(own, letters)) if own else characters.share_an_alphabet(letters):
+            fitting.append(reading)
+    certain = len(fitting) == 1 and (own is not None or fitting == readings[:1])
+    return fitting[0] if certain else None
 
 
 _RARE = regex.compile(
     r"[\u0108-\u010b\u0114\u0115\u011c\u011d\u0120\u0121\u0124-\u0129\u012c\u012d\u0132-\u0135\u0138"
     r"\u013f\u0140\u0149-\u014b\u014e\u014f\u0154\u0155\u015c\u015d\u0166-\u0169\u016c\u016d"
-    r"\u0174-\u0178\u017f-\u0217\u021c-\u036f]|(?<=\p{Ll})\p{Lu}(?=\p{Ll})"
+    r"\u0174-\u0178\u017f-\u0217\u021c-\u036f]|(?<=\p{L})\p{Lu}(?=\p{Ll})|(?<=\p{Lu})\p{Ll}(?=\p{Lu})"
 )
-"""Letters of few languages, and capitals within words."""
+"""Letters of few languages, and capitals within words, or small letters within capitals."""
 
 
 def _odd_sequences(text: str, encoding: _Encoding, own: _Own | None) -> Iterator[bool]:

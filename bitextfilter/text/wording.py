@@ -27,7 +27,7 @@ _CATEGORIES = {
     "digits": ("Nd", "No"),
     "space": ("Z", "Cc", "Cf"),
 }
-_SIGNS = frozenset("#%*/@\\§¶†‡‰‱′″‴※٪؉؊")
+_SIGNS = frozenset("#%*/@{}\\§¶†‡‰‱′″‴※٪؉؊")
 """Punctuation of Unicode that carries meaning as symbols do: C# is not C."""
 _QUOTES = frozenset("`")
 """Symbols of Unicode that are used as quotes."""
@@ -40,6 +40,7 @@ _MEANT = re.compile(
     r"(?<=\d[^!;&])(?=\d)"  # 3:2
     r"|(?<![\w.].)(?<=\.)"  # .NET
     r"|(?<!\w.)(?<=[\-‐‑‒–])(?=\d|[^\W\d_](?!\w))"  # -5, -i
+    r"|(?<![\w!].)(?<=!)"  # !ready
     r"|(?<=\w&))"  # R&D
     r"|(?<=&)(?!\w)"  # R & D
     r"|(?<=[\-‐‑‒–])(?:(?<!\w.)(?=-\w|[.,]\d)"  # --list, -.5

@@ -255,6 +255,16 @@ def test_subtitles_as_the_world_writes_them(desk: Desk, film: str) -> None:
     ]  # fmt: skip
 
 
+def test_subtitles_whose_first_number_is_missing_or_whose_end_is_cut_off(desk: Desk) -> None:
+    film = "".join(CUE.format(n, text) for n, text in enumerate(ENGLISH, 1)).split("\n", 1)[1]
+    desk.write({"en.srt": film + "\n4\n00:00:09,0", "nl.srt": DUTCH, "none.srt": ""})
+    found = desk("bitext-convert en.srt nl.srt")
+    assert [row.split("\t")[0] for row in found.rows] == [*ENGLISH]
+    assert "skipped: 1 without a text" in found.err
+    empty = desk("bitext-convert none.srt nl.srt")
+    assert empty.code == 65 and "none.srt: no cue" in empty.err
+
+
 def test_subtitles_of_the_web(desk: Desk) -> None:
     body = "\n".join(CUE.format(n, f"<v Ann>{t}</v>") for n, t in enumerate(ENGLISH, 1))
     body = body.replace(",", ".").replace(".900\n", ".900 align:start\n")
@@ -392,6 +402,17 @@ def test_right_text_is_left_alone(desk: Desk) -> None:
         ("en,vi", "Chúng tôi đang ở đây."),
     ],
 )
+def test_a_letter_that_two_encodings_read_differently_is_left(desk: Desk) -> None:
+    rows = lines("x / Das Buch fĂźr MĂźller", "x / EspaĂąa", "x / KĂśln", "x / fÃŒr", "x / spÃ€ter")
+    assert desk("bitext-fix -q", rows).out == rows
+    assert desk("bitext-filter -q --rule bad-encoding", rows).out == ""
+
+
+def test_damage_written_small_afterwards_is_not_hidden(desk: Desk) -> None:
+    rows = lines("x / ce nâ€™est pas lâ€™ã©cole", "x / MÃ¼ller und mã¼ller")
+    assert desk("bitext-fix -q | bitext-filter -q --rule bad-encoding", rows).out == ""
+
+
 def test_damage_is_repaired_wholly_or_left_for_the_filter(
     desk: Desk, languages: str, good: str
 ) -> None:
@@ -452,6 +473,12 @@ def test_a_test_set_is_found_in_any_form(desk: Desk, test: str) -> None:
     desk.write({"test.tsv": held})
     found = desk("bitext-dedup --against test.tsv", lines(*TRAIN))
     assert found.out == lines(TRAIN[-1])
+
+
+def test_a_test_set_in_another_format_is_not_read_as_text(desk: Desk) -> None:
+    desk.write({"t.jsonl": '{"source": "Yes.", "target": "Ja."}\n'})
+    refused = desk("bitext-dedup --against t.jsonl", "Yes.\tJa.\n")
+    assert refused.code == 2 and "bitext-convert t.jsonl" in refused.err
 
 
 # Columns and languages

@@ -91,7 +91,8 @@ def _subtitles(lines: Sequence[str], name: str) -> Subtitles:
         line = next((n for n in other if not lines[n].strip().isdecimal()), other[0]) + 1
         raise InputError(f"no cue of an SRT file: {_EXPECTED}", file=name, line=line)
     cues, bad = list[Cue](), list[BadRow]()
-    for head, place, end in zip(heads, places, [*heads, len(lines)][1:], strict=True):
+    whole = _without_half_a_cue(lines)
+    for head, place, end in zip(heads, places, [*heads, whole][1:], strict=True):
         shown = _text(lines[place + 1 : end], is_vtt)
         times = _TIMES.fullmatch(lines[place])
         start, stop = _times(times) if times else (0, -1)
@@ -101,24 +102,39 @@ def _subtitles(lines: Sequence[str], name: str) -> Subtitles:
         reason = "a cue that ends before it begins" if times else f"no times of a cue: {_EXPECTED}"
         bad.append(PairRecord(place + 1, shown, "", line=shown.encode()).bad(name, reason))
     good = sorted((c for c in cues if c.text and c.stop > c.start), key=lambda cue: cue.start)
-    return Subtitles(good, bad, len(cues) - len(good))
+    return Subtitles(good, bad, len(cues) - len(good) + (whole < len(lines)))
+
+
+_HALF_A_CUE = re.compile(r"[0-9]{1,9}(?:\n\s*[0-9]{1,2}:[0-9:,. ]*(?:-+>?[0-9:,. ]*)?)?\s*")
+
+
+def _without_half_a_cue(lines: Sequence[str]) -> int:
+    """Return the number of lines before a cue that the end of the file cuts off, if there is one.
+
+    Such is a number below a blank line, perhaps with a part of its times.
+    """
+    last = max((n for n, line in enumerate(lines) if line.strip()), default=0)
+    for first in range(max(1, last - 1), last + 1):
+        if not lines[first - 1].strip() and _HALF_A_CUE.fullmatch("\n".join(lines[first:])):
+            return first
+    return len(lines)
 
 
 def _heads(lines: Sequence[str], places: Sequence[int], is_vtt: bool) -> Iterator[int]:
     """Yield the first line of each cue with its times at *places*: its number, or name, or those.
 
     A number stands just before the times; below the text of a cue, or above a blank line, only the
-    number that is due, or any below that of a cue with a number.
+    number that is due, by those before or the number of cues, or any below that of a cue with one.
     """
     last: int | None = None
     above = 0
-    for place in places:
+    for count, place in enumerate(places, 1):
         head = place - 1
         while head >= above and not lines[head].strip():
             head -= 1
         number = _number(lines[head]) if head >= above else None
         near, below_text = head == place - 1, head > 0 and lines[head - 1].strip() != ""
-        due = above == 0 or (last is not None and number == last + 1)
+        due = above == 0 or number == (count if last is None else last + 1)
         if number is not None and (due or (near and (last is not None or not below_text))):
             last = number
         else:
@@ -210,6 +226,9 @@ class SrtReader(PairReader):
         """Read both streams, called by their names. Raises InputError."""
         super().__init__(source[1])
         self._sides = read_cues(*source), read_cues(*target)
+        for (_, name), side in zip((source, target), self._sides, strict=True):
+            if not side.cues and any(some.cues for some in self._sides):
+                raise InputError("no cue with a text", file=name)
 
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
         """Yield the bad cues, then the pairs in the order of their times.
