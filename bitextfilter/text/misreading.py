@@ -203,14 +203,18 @@ _Own = Callable[[str], bool]
 
 def _below(text: str, own: _Own | None) -> str | None:
     """Return the text below a layer of misreading, if that is certain."""
+    possible = [
+        (encoding, below) for encoding in _ENCODINGS if (below := encoding.read(text)) is not None
+    ]
     whole = [
         below
-        for encoding in _ENCODINGS
-        if (below := encoding.read(text)) is not None
-        and (encoding.long_run.search(text) or any(_odd_sequences(text, encoding, own)))
+        for encoding, below in possible
+        if encoding.long_run.search(text) or any(_odd_sequences(text, encoding, own))
     ]
     if not whole:
         return _mended_parts(text)
+    if possible[0][1] != whole[0]:
+        return None  # a rare letter in a more usual encoding
     rare = [len(_RARE.findall(below)) for below in whole]
     if rare[0] > min(rare):
         return None

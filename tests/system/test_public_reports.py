@@ -392,6 +392,29 @@ def test_right_text_is_left_alone(desk: Desk) -> None:
     assert desk("bitext-fix -q", rows).out == rows
 
 
+def test_a_letter_read_differently_by_two_encodings_is_left(desk: Desk) -> None:
+    rows = lines(
+        "x / Das Buch fĂźr MĂźller",
+        "x / EspaĂąa",
+        "x / KĂśln",
+        "x / fÃŒr",
+        "x / spÃ€ter",
+        "x / A Ć™arshe",
+    )
+    assert desk("bitext-fix -q", rows).out == rows
+    assert desk("bitext-filter -q --rule bad-encoding", rows).out == ""
+
+
+def test_a_rare_letter_is_no_usual_one_of_another_encoding(desk: Desk) -> None:
+    rows = lines("x / A Ć™arshe ya ce", "x / Ć´an sandan jihar")
+    assert desk("bitext-fix -q", rows).out == rows
+
+
+def test_damage_written_small_afterwards_is_not_hidden(desk: Desk) -> None:
+    rows = lines("x / ce nâ€™est pas lâ€™ã©cole", "x / MÃ¼ller und mã¼ller")
+    assert desk("bitext-fix -q | bitext-filter -q --rule bad-encoding", rows).out == ""
+
+
 @pytest.mark.parametrize(
     ("languages", "good"),
     [
@@ -402,17 +425,6 @@ def test_right_text_is_left_alone(desk: Desk) -> None:
         ("en,vi", "Chúng tôi đang ở đây."),
     ],
 )
-def test_a_letter_that_two_encodings_read_differently_is_left(desk: Desk) -> None:
-    rows = lines("x / Das Buch fĂźr MĂźller", "x / EspaĂąa", "x / KĂśln", "x / fÃŒr", "x / spÃ€ter")
-    assert desk("bitext-fix -q", rows).out == rows
-    assert desk("bitext-filter -q --rule bad-encoding", rows).out == ""
-
-
-def test_damage_written_small_afterwards_is_not_hidden(desk: Desk) -> None:
-    rows = lines("x / ce nâ€™est pas lâ€™ã©cole", "x / MÃ¼ller und mã¼ller")
-    assert desk("bitext-fix -q | bitext-filter -q --rule bad-encoding", rows).out == ""
-
-
 def test_damage_is_repaired_wholly_or_left_for_the_filter(
     desk: Desk, languages: str, good: str
 ) -> None:
