@@ -44,6 +44,8 @@ _SPELLINGS = {
     "cht": "zh-Hant",
 }
 """Codes of single programs."""
+_NO_TEXT = frozenset({"Shaw"})
+"""Scripts in which there is a language's text only for show."""
 _PRIVATE = re.compile("q[a-t][a-z]")
 """Codes that ISO 639-2 leaves to private use."""
 _LOCALE_SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"}
@@ -166,17 +168,23 @@ def _language(parts: list[str], script: str) -> Language:
 
 
 def _unknown(text: str) -> SettingsError:
-    """Return the error for an unknown language: it may be of a country, or a name."""
+    """Return the error for an unknown language."""
+    known = _suggestion(text) or "such as en or zh-Hans"
+    return SettingsError(f"{text!r} is not the code of a language: {known}")
+
+
+def _suggestion(text: str) -> str:
+    """Return the language that may be meant by a code of a program, of a country, or a name.
+
+    Empty if there is none.
+    """
     names, wanted = _names(), re.split("[-_]", text.strip().lower())[0]
     if wanted in _SPELLINGS:
-        return SettingsError(
-            f"{text!r} is not the code of a language: perhaps {_SPELLINGS[wanted]}?"
-        )
+        return f"perhaps {_SPELLINGS[wanted]}?"
     country = _data("likely_subtags").get(f"und_{wanted.upper()}", "").split("_")[0]
     near = [name for name, tag in names.items() if tag == country]
     near = near or get_close_matches(wanted, names, 1, 0.8)
-    known = f"perhaps {names[near[0]]} ({near[0].title()})?" if near else "such as en or zh-Hans"
-    return SettingsError(f"{text!r} is not the code of a language: {known}")
+    return f"perhaps {names[near[0]]} ({near[0].title()})?" if near else ""
 
 
 def find_language(language: str, known: Iterable[str]) -> str | None:
@@ -212,9 +220,9 @@ def own_language(language: str, known: Sequence[str]) -> str:
     if found is None:
         *others, last = known
         names = f"{', '.join(others)} and {last}" if others else last
+        perhaps = "" if is_language(language) else _suggestion(language)
         message = f"the model's languages are {names}, not {language!r}"
-        perhaps = "" if is_language(language) else str(_unknown(language)).partition(": ")[2]
-        raise SettingsError(f"{message}; {perhaps}" if "perhaps" in perhaps else message)
+        raise SettingsError(f"{message}; {perhaps}" if perhaps else message)
     return found
 
 
@@ -254,10 +262,6 @@ def _codes() -> frozenset[str]:
     """Return the codes of languages that there are, of two letters or three."""
     first = {key.partition("_")[0] for key in _data("likely_subtags")}
     return _NO_LANGUAGE.union(str(_further()["codes"]).split(), first)
-
-
-_NO_TEXT = frozenset({"Shaw"})
-"""Scripts in which there is a language's text only for show."""
 
 
 @functools.cache
