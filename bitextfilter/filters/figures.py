@@ -27,7 +27,10 @@ from bitextfilter.filters.quantities import Unit, read_quantities
 from bitextfilter.filters.rule import LanguagePair
 from bitextfilter.text import characters
 
-_CLOCK = regex.compile(r"(?<![\p{L}\p{M}])[ap]\.?\s?m\b", regex.IGNORECASE)
+_CLOCK = regex.compile(
+    r"(?<![\p{L}\p{M}])[ap]\.?\s?m\b|[上下]午|午[前後]|오[전후]", regex.IGNORECASE
+)
+"""Marks of twelve hours: a.m., 下午, 午後, 오후."""
 _MANY = 100
 """Excuses compare all numbers with all; sides with more numbers get none."""
 _NAME = regex.compile(r"(\p{L}{3,})-$")

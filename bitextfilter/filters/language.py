@@ -18,8 +18,8 @@ from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
 from bitextfilter.filters.web import without_addresses
 from bitextfilter.languages import any_language
 from bitextfilter.text import characters
-from bitextfilter.text.language import IDENTIFIERS, load_identifier
-from bitextfilter.text.relatives import untaught_scripts
+from bitextfilter.text.language import IDENTIFIERS, agreed_language, load_identifier
+from bitextfilter.text.relatives import labels_of, untaught_scripts
 
 
 def _share(part: Integers, whole: Integers, of_nothing: float) -> Floats:
@@ -52,9 +52,10 @@ class Script(Bounded):
     """Each side has a large enough share of letters of its language's scripts.
 
     The scripts are the likely ones of the Unicode CLDR, or that of a tag (``sr-Latn``). Letters of
-    addresses do not count; a Chinese character counts as three letters, a kana or Korean syllable
-    as two. Of simplified or traditional Chinese (``zh-Hans``, ``zh-TW``), the share among the
-    characters that only one of them has counts, too, if a side has two of the other.
+    addresses do not count, nor may Latin words that have a capital, as names do. A Chinese
+    character counts as three letters, a kana or Korean syllable as two. Of simplified or
+    traditional Chinese (``zh-Hans``, ``zh-TW``), the share among the characters that only one of
+    them has counts, too, if a side has two of the other.
     ``source`` and ``target`` name Unicode scripts instead (``source=Latin,target=Han,Latin``);
     then letters of no script, as the long mark of Japanese, count as foreign. A side without
     letters has 1.
@@ -103,16 +104,26 @@ class Script(Bounded):
         return shares
 
     def _share(self, side: BatchSide, scripts: Sequence[str]) -> Floats:
-        """Return the shares of letters in *scripts*; without addresses, if they would fail."""
-        shares = _weighed_share(side, scripts)
+        """Return the shares of letters in *scripts*; of those that fail, without foreign names.
+
+        Names do not count if nearly all other letters are in the scripts.
+        """
+        own, letters = _weighed(side, scripts)
+        shares = _share(own, letters, of_nothing=1)
         failed = np.flatnonzero(shares < self.bounds[0])
-        texts = [side.sentences[at] for at in failed.tolist()]
-        plain = [without_addresses(text) for text in texts]
-        some = np.array([len(rest) < len(text) for rest, text in zip(plain, texts, strict=True)])
-        if some.any():
-            failed, rests = failed[some], BatchSide([*compress(plain, some)])
-            shares[failed] = np.maximum(shares[failed], _weighed_share(rests, scripts))
+        if len(failed):
+            plain = [without_addresses(side.sentences[at]) for at in failed.tolist()]
+            found = _plain_share(plain, scripts)
+            if "Latn" not in scripts:
+                rests = _plain_share([_NAME.sub(" ", text) for text in plain], scripts)
+                named = (rests >= _NEARLY_ALL) & (own[failed] >= _FEWEST_OWN)
+                found = np.where(named, rests, found)
+            shares[failed] = np.maximum(shares[failed], found)
         return shares
+
+
+def _plain_share(texts: Sequence[str], scripts: Sequence[str]) -> Floats:
+    return _share(*_weighed(BatchSide(texts), scripts), of_nothing=1)
 
 
 def _share_in(side: BatchSide, *scripts: str) -> Floats:
@@ -125,8 +136,14 @@ _WORTH = {"Hani": 3, "Hang": 2, "Hira": 2, "Kana": 2, "Yiii": 2}
 """Scripts → letters of an alphabet that a character is worth: see ``BatchSide.letter_lengths``."""
 
 
-def _weighed_share(side: BatchSide, scripts: Sequence[str]) -> Floats:
-    """Return the share of letters in the *scripts* of a language, ``(n,)``.
+_NAME = regex.compile(r"\p{Latin}*\p{Lu}\p{Latin}*")
+_FEWEST_OWN = 4
+"""Letters of a Korean word of two syllables, or of a Chinese one of two characters."""
+_NEARLY_ALL = 0.8
+
+
+def _weighed(side: BatchSide, scripts: Sequence[str]) -> tuple[Integers, Integers]:
+    """Return the letters in the *scripts* of a language, and all letters: ``(n,)`` each.
 
     A character of a dense script counts as several: a Latin name may be longer than the rest.
     """
@@ -135,7 +152,7 @@ def _weighed_share(side: BatchSide, scripts: Sequence[str]) -> Floats:
     for script in set(scripts) & set(_WORTH):
         more = (_WORTH[script] - 1) * side.counted(letters_in(script))
         own, letters = own + more, letters + more
-    return _share(own, letters, of_nothing=1)
+    return own, letters
 
 
 _FEWEST_OTHERS = 2
@@ -329,13 +346,19 @@ class Language(Bounded):
         return f"{likeliest.tag},P({own})={self.against(value)}"
 
     def _excuse(self, values: Floats, side: BatchSide) -> None:
-        """Pass sentences that fail, in a script in which identifiers do not know the language."""
+        """Pass sentences that fail, in a script in which identifiers do not know the language.
+
+        Not those that two identifiers call one other language.
+        """
         failed = np.flatnonzero(values < self.bounds[0])
         if len(failed) and self.identifier in IDENTIFIERS and side.language is not None:
             untaught = untaught_scripts(side.language)
             if untaught:
                 shares = _share_in(side.at(failed), *untaught)
-                values[failed[shares > _MOSTLY]] = 1
+                for at in failed[shares > _MOSTLY].tolist():
+                    agreed = agreed_language(side.sentences[at])
+                    if agreed is None or labels_of(side.language.code, [agreed]):
+                        values[at] = 1
 
     def _probabilities(self, sentences: Sequence[str], language: str) -> Floats:
         """Return the probabilities of *language*, at best of the words without a capital alone."""

@@ -25,7 +25,7 @@ ABBREVIATIONS = {
 _HALVES = """half halb hälft demi moitié půl polo medio media mitad mezz meio meia metade połow pół
     halv полов puoli puole poole fél jumătat μισ yarım buçuk setengah separuh nửa rưỡi आध डेढ़ نصف
     חצי pusė pusant половин hálf"""
-"""Beginnings of words for a half."""
+"""Beginnings of words for a half: of a whole, of an hour (30 minutes), of a hundred percent."""
 
 _AND = "and|und|et|en|e|i|y|и|og|și|ja|és|και|và|ir|un|و|ו"
 _JOINT = (
@@ -36,6 +36,9 @@ _JOINT = (
 _IN_CHARACTERS = ("ja", "wuu", "yue", "zh")
 _DIGITS = "〇一二三四五六七八九"
 _CHINESE_DIGITS = str.maketrans(_DIGITS + "○零点點", "0123456789" + "00..")
+_SINO_KOREAN = "영공일이삼사오육칠팔구십백천만억조"
+_HANGUL_TO_CHINESE = str.maketrans(_SINO_KOREAN, "零〇一二三四五六七八九十百千万億兆")
+_SINO_KOREAN_NUMBER = regex.compile(rf"[{_SINO_KOREAN}](?:\s?[{_SINO_KOREAN}])+")
 _ONE_BY_ONE = regex.compile(f"[{_DIGITS}○零]+[点點][{_DIGITS}○零]+|[{_DIGITS}○零]{{2,}}")
 
 _WORD_START = r"(?<![\p{L}\p{M}])"
@@ -51,7 +54,7 @@ _LONGEST_SCALE = 12
 """Characters of a space and the longest word for a thousand or more."""
 
 _ABBREVIATION = regex.compile(rf"\s?({either(ABBREVIATIONS)})(?![\p{{L}}\p{{M}}])")
-_HALF_WORD = regex.compile(rf"{_WORD_START}(?:{'|'.join(_HALVES.split())})|einhalb")
+_HALF_WORD = regex.compile(rf"{_WORD_START}(?:{'|'.join(_HALVES.split())})|einhalb|半")
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _ROMAN_NUMBER = regex.compile(
     r"(?<!\w)(?=[IVXLCDM])M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})"
@@ -63,7 +66,7 @@ def word_values(text: str, language: str | None) -> set[str]:
     """Return the values of number words and Roman numbers in *text*."""
     found = spelt_numbers(text, language) | roman_numbers(text)
     if _HALF_WORD.search(text.casefold()):
-        found |= {f"{value}.5" for value in found | {"0"}} | {"50"}
+        found |= {f"{value}.5" for value in found | {"0"}} | {"30", "50"}
     return found
 
 
@@ -75,6 +78,10 @@ def spelt_numbers(text: str, language: str | None) -> set[str]:
     """
     lower = _folded(text, language)
     found = {value for words in _words_of(language) for value in words.read(lower)}
+    if language in (None, "ko"):
+        for number in _SINO_KOREAN_NUMBER.findall(text):
+            parts = number.translate(_HANGUL_TO_CHINESE).split()
+            found.update(*(spelt_numbers(part, "zh") for part in (*parts, "".join(parts))))
     if language in (None, *_IN_CHARACTERS):
         found.update(map(_digit_by_digit, _ONE_BY_ONE.findall(text)))
     return found

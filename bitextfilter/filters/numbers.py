@@ -179,8 +179,9 @@ def with_fractions(number: Number) -> Number:
 def widened(number: Number, text: str, language: str | None, clock: bool) -> Number:
     """Return *number* with the readings that its context allows.
 
-    2.5 million may be 2500000, 1990 may be 90, the 00 of 15:00 may be missing, and with a.m. or
-    p.m. on a side (*clock*), 3 may be 15. For years of other calendars see :func:`_years`.
+    2.5 million may be 2500000, 1990 may be 90, the 00 of 15:00 and the 20 of 20世纪90年代 may be
+    missing, and with a.m. or p.m. on a side (*clock*), 3 may be 15. For years of other calendars
+    see :func:`_years`.
     """
     more: set[tuple[str, ...]] = {(str(year),) for year in _years(number, text, language)}
     for power in scales_at(text, number.end, language):
@@ -189,7 +190,7 @@ def widened(number: Number, text: str, language: str | None, clock: bool) -> Num
             more.add((_plain(whole + moved, decimals[power:]),))
     if _YEAR.fullmatch(number.text):
         more.add((_plain(number.text[2:]),))
-    if _MINUTES.match(text, number.start):
+    if _MINUTES.match(text, number.start) or _DECADE_OF_CENTURY.match(text, number.end):
         more.add(())
     if clock:
         for first, *rest in filter(None, number.readings):
@@ -202,6 +203,8 @@ _ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和
 """The year before the first one of Japanese eras."""
 _HUNDREDS = regex.compile(r"[-–]?(?:luv|luk|tal)")
 _DECADE = regex.compile(r"\.\s?áratug")
+_DECADE_OF_CENTURY = regex.compile(r"\s?(?:世[纪紀]|세기)\s?[0-9]0\s?(?:年代|년대)")
+_CENTURY = regex.compile(r"(?<![0-9])([0-9]{1,2})\s?(?:世[纪紀]|세기)\s?$")
 _LONGEST_YEAR = 4
 BUDDHIST_YEARS = range(2400, 2600)
 """Years of texts of today in Thailand, ``BUDDHIST_ERA`` higher than elsewhere."""
@@ -211,14 +214,16 @@ BUDDHIST_ERA = 543
 def _years(number: Number, text: str, language: str | None) -> Iterator[int]:
     """Yield years and centuries that *number* stands for by its context.
 
-    平成18年 is 2006, พ.ศ. 2560 is 2017, the Finnish or Swedish 1800s are the 19th century, the
-    Icelandic eighth decade is that of 70.
+    平成18年 is 2006, 20世纪90年代 is 1990, พ.ศ. 2560 is 2017, the Finnish or Swedish 1800s are the
+    19th century, the Icelandic eighth decade is that of 70.
     """
     if not number.text.isdigit() or len(number.text) > _LONGEST_YEAR:
         return
     value = int(number.text)
     if era := _ERAS.get(text[max(0, number.start - 2) : number.start]):
         yield era + value
+    if century := _CENTURY.search(text, max(0, number.start - 6), number.start):
+        yield 100 * (int(century[1]) - 1) + value
     if language == "th" and value in BUDDHIST_YEARS:
         yield value - BUDDHIST_ERA
     if not value % 100 and _HUNDREDS.match(text, number.end):

@@ -245,11 +245,13 @@ class HtmlTags(SideFault):
 
 
 _BUILT_IN = str(Path(__file__).with_name("boilerplate.txt"))
+_BESIDE = r"(?:(?<!\s)\s*+[|·•»]\s*+|\s[/–-]\s)"
+"""Signs between the items of a menu; Settings > Privacy is a path in a program."""
 _MACROS = {
-    # Its first part only saves time: no joint is without one of its signs.
+    # Its first part only saves time: no sign between items is without one of its signs.
     "{menu}": (
-        r"(?-i:^(?=[^|·•»/>–-]*+(?:[/>–-](?=\S)[^|·•»/>–-]*+)*+[|·•»/>–-]))"
-        r"(?:(?=.*{joint})|(?s:.*?)\K{joint})"
+        r"(?-i:^(?=[^|·•»/–-]*+(?:[/–-](?=\S)[^|·•»/–-]*+)*+[|·•»/–-]))"
+        rf"(?:(?=.*{_BESIDE})|(?s:.*?)\K{_BESIDE})"
     ),
     "{sites}": "(?:facebook|twitter|x|linkedin|pinterest|whatsapp|instagram|youtube|reddit|google)",
     "{joint}": r"(?:(?<!\s)\s*+[|·•»]\s*+|\s[/>–-]\s)",

@@ -143,6 +143,28 @@ def main_language(column: Sequence[str]) -> str | None:
     return identifier.languages[likeliest] if np.mean(found == likeliest) >= _AGREEMENT else None
 
 
+_BEYOND_ARABIC = re.compile("[\u0671-\u06d3]")
+"""Letters that other languages add to those of Arabic."""
+
+
+def agreed_language(sentence: str) -> str | None:
+    """Return the language that the shipped identifier and py3langid both call a sentence.
+
+    None where they differ, and for Chinese, whose characters other languages once had. On text
+    that neither was taught they differ: of the Declaration in 23 such languages and scripts (Tatar,
+    Uzbek in Cyrillic), they agree on 2 of 1,363 paragraphs; in 10 languages that both know, on 594
+    of 596.
+    """
+    from bitextfilter.text.identifier import load_ngram_identifier
+
+    first, second = load_ngram_identifier(), load_identifier("py3langid")
+    found = first.probabilities(first.evidence([sentence]))[0]
+    language = first.languages[int(found.argmax())]
+    if found.max() < _SURE or language == "zh" or second.likeliest(sentence) != language:
+        return None
+    return None if language == "ar" and _BEYOND_ARABIC.search(sentence) else language
+
+
 def _apparent_language(
     column: Sequence[str], side: int, processor: TextProcessor, evidence: _Evidence
 ) -> str | None:

@@ -149,6 +149,13 @@ ROWS = [
         "Zapomněli jste heslo?",
         "boilerplate(source)=FORGOT YOUR PASSWORD? boilerplate(target)=Zapomněli jste heslo",
     ),
+    ("boilerplate", "Settings > Privacy", "Einstellungen > Datenschutz", ""),
+    (
+        "boilerplate",
+        "Open Settings > Privacy > Cookies.",
+        "Home > AGB",
+        "boilerplate(target)=Home >",
+    ),
     (
         "boilerplate",
         "Contact | Privacy Policy",

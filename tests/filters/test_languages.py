@@ -75,6 +75,33 @@ def test_the_script_of_the_tag_is_checked(code: str, text: str) -> None:
     assert "script(target)=" in verdict(text, code)
 
 
+@pytest.mark.parametrize(
+    ("code", "right", "foreign"),
+    [
+        ("uz", RIGHT["uz uz-Cyrl"], "Мы все вместе идём домой, потому что уже поздно."),
+        (
+            "tk",
+            "Ҳәзир гич болды, биз ҳеммәмиз биле өе гидйәрис.",
+            "Сега всички се прибираме у дома.",
+        ),
+        (
+            "az",
+            "Инди геҷдир, буна ҝөрә дә һамымыз бирликдә евә ҝедирик.",
+            "Ми всі йдемо додому разом.",
+        ),
+        (
+            "ms",
+            "كامي سموا ڤولڠ برسام٢ سكارڠ كران سوده ليوت.",
+            "نذهب الآن جميعا إلى البيت لأن الوقت متأخر.",
+        ),
+        ("kk-Latn", "Qazir keş boldı, sondıqtan bärimiz birge üyge qaytamız.", GERMAN),
+    ],
+)
+def test_a_foreign_row_goes_in_a_second_script_too(code: str, right: str, foreign: str) -> None:
+    assert verdict(right, code) == "keep"
+    assert verdict(foreign, code).startswith("language(target)=")
+
+
 def test_one_character_of_the_other_variant_of_chinese_passes() -> None:
     assert verdict("他姓鍾，住在北京的一条小街上。", "zh-Hans") == "keep"
 
