@@ -10,21 +10,16 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.compiled import INTEGER, CompiledLibrary, Record, array_of
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.tensor_file import StoredTensor
 from bitextfilter.text.ragged import Ragged
 
-LIBRARY = Path(__file__).with_name("_averages.so")
-
-_LAYOUT = 1
-"""Of the arguments of the functions in ``averages.c``: an older library is left alone."""
 _BLOCK = 2048
 """Rows computed by one thread at a time."""
 _LONG = 256
@@ -34,17 +29,35 @@ _Add = Callable[[NDArray[np.int64]], Vectors]
 """Returns the vectors to add at these offsets in the flat numbers of rows, one each."""
 
 
-class _Table(ctypes.Structure):
+class _Table(Record):
+    """See ``averages.c``."""
+
     _fields_ = (
-        ("numbers", ctypes.c_void_p),
-        ("scales", ctypes.c_void_p),
-        ("bits", ctypes.c_int64),
-        ("width", ctypes.c_int64),
+        *(("numbers", array_of()), ("scales", array_of(np.float32, optional=True))),
+        *(("bits", INTEGER), ("width", INTEGER)),
     )
 
 
-class _Rows(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_void_p) for name in ("flat", "starts", "lengths"))
+class _Rows(Record):
+    """See ``averages.c``."""
+
+    _fields_ = tuple((name, array_of(np.int64)) for name in ("flat", "starts", "lengths"))
+
+
+_F32 = array_of(np.float32)
+LIBRARY = CompiledLibrary(
+    __file__,
+    "averages",
+    layout=1,
+    averages_sum=(
+        *(INTEGER, ctypes.POINTER(_Table), ctypes.POINTER(_Rows)),
+        *(array_of(np.float32, optional=True), INTEGER, INTEGER, _F32),
+    ),
+    averages_mean=(
+        *(None, _F32, INTEGER, array_of(np.int64), ctypes.POINTER(_Rows)),
+        *(INTEGER, INTEGER, array_of(np.float32, pitched=True), INTEGER),
+    ),
+)
 
 
 class VectorTable:
@@ -75,7 +88,7 @@ class VectorTable:
         *weights*: factors of the vectors of all ids, ``(v,)``. Raises MemoryError.
         """
         factors = None if weights is None else np.ascontiguousarray(weights[tokens.flat])
-        if (library := _library()) is None:
+        if (library := LIBRARY.open()) is None:
             sums = np.empty((len(tokens), self.width), dtype=np.float32)
             _add_in_order(sums, tokens, partial(self._weighted, tokens, factors))
             return sums
@@ -95,19 +108,17 @@ class VectorTable:
     ) -> Vectors:
         """See :meth:`sums`; *factors*: of the vectors of the flat ids."""
         sums = np.empty((len(rows), self.width), dtype=np.float32)
-        arrays, given = _rows_of(rows)
-        scales = self._stored.scales
-        at = None if scales is None else scales.ctypes.data
-        table = _Table(self._stored.numbers.ctypes.data, at, self._bits, self.width)
-        by = None if factors is None else factors.ctypes.data
+        given, stored = _rows_of(rows), self._stored
+        table = _Table(
+            numbers=stored.numbers, scales=stored.scales, bits=self._bits, width=self.width
+        )
 
         def run(first: int) -> None:
             last = min(first + _BLOCK, len(rows))
-            if library.averages_sum(table, given, by, first, last, sums.ctypes.data):
+            if library.averages_sum(table, given, factors, first, last, sums):
                 raise MemoryError
 
         map_blocks(run, range(0, len(rows), _BLOCK), threads)
-        del arrays  # which had to live until now
         return sums
 
     def _weighted(
@@ -128,7 +139,7 @@ def means(sums: Vectors, ids: Indices, sentences: Ragged, out: Vectors, threads:
         out: ``(n, e)``, which may be some columns of a wider array.
         threads: how many blocks are computed side by side.
     """
-    if (library := _library()) is None:
+    if (library := LIBRARY.open()) is None:
         _add_in_order(out, sentences, lambda at: sums[sentences.flat[at]])
         counts = np.zeros((len(sentences), 1), dtype=np.float32)
         each = ids.astype(np.float32)[:, None]
@@ -137,37 +148,23 @@ def means(sums: Vectors, ids: Indices, sentences: Ragged, out: Vectors, threads:
         out /= tokens
         out /= counts / tokens
         return
-    arrays, rows = _rows_of(sentences)
-    counted, pitch = np.ascontiguousarray(ids, np.int64), out.strides[0] // out.itemsize
+    rows, counted, pitch = (
+        _rows_of(sentences),
+        np.ascontiguousarray(ids, np.int64),
+        out.strides[0] // out.itemsize,
+    )
 
     def run(first: int) -> None:
         last = min(first + _BLOCK, len(sentences))
-        given = sums.ctypes.data, sums.shape[1], counted.ctypes.data, rows
-        library.averages_mean(*given, first, last, out.ctypes.data, pitch)
+        library.averages_mean(sums, sums.shape[1], counted, rows, first, last, out, pitch)
 
     map_blocks(run, range(0, len(sentences), _BLOCK), threads)
-    del arrays  # which had to live until now
 
 
-def _library() -> ctypes.CDLL | None:
-    library = compiled_library(LIBRARY, _LAYOUT)
-    if library:
-        table, rows = ctypes.POINTER(_Table), ctypes.POINTER(_Rows)
-        pointer, number = ctypes.c_void_p, ctypes.c_int64
-        library.averages_sum.restype, library.averages_mean.restype = number, None
-        library.averages_sum.argtypes = [table, rows, pointer, number, number, pointer]
-        library.averages_mean.argtypes = [
-            *(pointer, number, pointer, rows),
-            *(number, number, pointer, number),
-        ]
-    return library
-
-
-def _rows_of(ragged: Ragged) -> tuple[list[NDArray[np.int64]], _Rows]:
-    """Return rows for the library, and the arrays that it reads."""
-    given = ragged.flat, ragged.starts, ragged.lengths
-    arrays = [np.ascontiguousarray(array, np.int64) for array in given]
-    return arrays, _Rows(*(array.ctypes.data for array in arrays))
+def _rows_of(ragged: Ragged) -> _Rows:
+    """Return rows for the library."""
+    parts = {"flat": ragged.flat, "starts": ragged.starts, "lengths": ragged.lengths}
+    return _Rows(**{name: np.ascontiguousarray(part, np.int64) for name, part in parts.items()})
 
 
 def _add_in_order(out: Vectors, rows: Ragged, add: _Add) -> None:

@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Mask
-from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.compiled import INTEGER, CompiledLibrary, Record, array_of, fields
 from bitextfilter.io.fields import Utf8
 from bitextfilter.text import characters
-
-LIBRARY = Path(__file__).with_name("_facts.so")
-_LAYOUT = 1
-"""Of the structures below and in ``facts.c``."""
 
 Sort = str | Mask
 """Signs, or a table ``(0x110000,)`` of the characters."""
@@ -41,18 +36,31 @@ SPREAD = np.uint32(0x9E3779B1)
 _SKETCH_BITS = 15
 
 
-class _Side(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("data", "starts", "ends")),
-        ("count", ctypes.c_int64),
+class _Side(Record):
+    """See ``facts.c``."""
+
+    _fields_ = fields(
+        {
+            "data": array_of(np.uint8),
+            "starts": array_of(np.int64),
+            "ends": array_of(np.int64),
+            "count": INTEGER,
+        }
     )
 
 
-class _Kinds(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("kinds", "members", "spaces", "breaks")),
-        *((name, ctypes.c_void_p) for name in ("first", "second", "asked")),
-        *((name, ctypes.c_int64) for name in ("tables", "answers")),
+class _Kinds(Record):
+    """See ``facts.c``."""
+
+    _fields_ = fields(
+        {
+            **dict.fromkeys(("kinds", "members", "spaces", "breaks"), array_of(np.uint8)),
+            "first": array_of(np.uint32),
+            "second": array_of(np.uint32),
+            "asked": array_of(np.int32),
+            "tables": INTEGER,
+            "answers": INTEGER,
+        }
     )
 
 
@@ -60,35 +68,44 @@ _COUNTS = ("characters", "words", "lone", "spaced words")
 _NUMBERS = ("lengths", "longest", "meetings")
 
 
-class _Facts(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("answers", *_NUMBERS)),
-        ("stride", ctypes.c_int64),
+class _Facts(Record):
+    """See ``facts.c``."""
+
+    _fields_ = fields(
+        {
+            **dict.fromkeys(("answers", *_NUMBERS), array_of(np.int32)),
+            "stride": INTEGER,
+        }
     )
 
 
-def _library() -> ctypes.CDLL | None:
-    library = compiled_library(LIBRARY, _LAYOUT)
-    if library:
-        library.side_repeats.restype = library.side_sketches.restype = ctypes.c_int64
-    return library
+_SIDE, _SIGNS, _U32 = ctypes.POINTER(_Side), array_of(np.bool_, np.uint8), array_of(np.uint32)
+LIBRARY = CompiledLibrary(
+    __file__,
+    "facts",
+    layout=1,
+    side_facts=(None, _SIDE, ctypes.POINTER(_Kinds), ctypes.POINTER(_Facts)),
+    side_repeats=(INTEGER, _SIDE, INTEGER, INTEGER, INTEGER, _SIGNS, _SIGNS),
+    side_sketches=(
+        *(INTEGER, _SIDE, _SIGNS, _U32, ctypes.c_uint32),
+        *(_SIGNS, INTEGER, array_of(np.int64), _U32),
+    ),
+    pair_bags=(None, _SIDE, _SIDE, _SIGNS, array_of(np.int32)),
+)
 
 
 def is_compiled() -> bool:
     """Return whether the library is there."""
-    return _library() is not None
+    return LIBRARY.open() is not None
 
 
-def _pointer(array: Any) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
-
-
-def _side(texts: Utf8) -> Any:
-    places = (np.ascontiguousarray(some, dtype=np.int64) for some in (texts.starts, texts.ends))
-    arrays = (np.frombuffer(texts.data, dtype=np.uint8), *places)
-    side = _Side(*map(_pointer, arrays), len(texts.starts))
-    side.arrays = arrays  # kept as long as the pointers
-    return ctypes.byref(side)
+def _side(texts: Utf8) -> _Side:
+    places = {"starts": texts.starts, "ends": texts.ends}
+    return _Side(
+        data=np.frombuffer(texts.data, dtype=np.uint8),
+        count=len(texts.starts),
+        **{name: np.ascontiguousarray(some, dtype=np.int64) for name, some in places.items()},
+    )
 
 
 def _key(sort: Sort) -> str | int:
@@ -143,9 +160,7 @@ class _Asked(NamedTuple):
 class _Known(NamedTuple):
     """Kinds of code points: all of a kind are alike in every sort that was asked for."""
 
-    arrays: tuple[NDArray[Any], ...]
-    """As ``Kinds`` of ``facts.c`` has them."""
-    tables: int
+    kinds: _Kinds
     answers: dict[_Key, int]
     """The place of each count."""
     meetings: dict[_MeetingKey, int]
@@ -177,10 +192,18 @@ def _known(asked: _Asked) -> _Known | None:
     table_of = {_key(sort): table for table, sort in enumerate(sorts)}
     answers = [_COUNTS.index(name) * _MOST + table_of[key] for name, key in asked.counts]
     answers = [_COUNTS.index("words") * _MOST, 1, *answers]
-    signs = (np.where(part, 255, 0).astype(np.uint8) for part in (ends, breaks))
+    signs = {"spaces": ends, "breaks": breaks}
     return _Known(
-        (of_code, members, *signs, first, second, np.array(answers, dtype=np.int32)),
-        tables,
+        _Kinds(
+            kinds=of_code,
+            members=members,
+            first=first,
+            second=second,
+            **{name: np.where(part, 255, 0).astype(np.uint8) for name, part in signs.items()},
+            asked=np.array(answers, dtype=np.int32),
+            tables=tables,
+            answers=len(answers),
+        ),
         {key: place for place, key in enumerate(asked.counts, 2)},
         {key: bit for bit, key in enumerate(asked.meetings)},
     )
@@ -201,7 +224,7 @@ class FactReader:
 
     def read(self, texts: Utf8) -> Facts | None:
         """Read the facts of a batch; None where the library is missing."""
-        library = _library()
+        library = LIBRARY.open()
         if library is None:
             return None
         asked = _Asked(self._asked.counts.copy(), self._asked.meetings.copy())
@@ -232,12 +255,12 @@ class Facts:
         self._reader, self._known = reader, known
         count = len(texts.starts)
         stride = -(-count // _PAGE) * _PAGE + _LINE
-        places = known.arrays[-1]
-        self._answers = np.empty((len(places), stride), dtype=np.int32)[:, :count]
+        places = known.kinds.values["asked"]
+        answers = np.empty((len(places), stride), dtype=np.int32)
+        self._answers = answers[:, :count]
         self._numbers = {name: np.empty(count, dtype=np.int32) for name in _NUMBERS}
-        kinds = _Kinds(*map(_pointer, known.arrays), known.tables, len(places))
-        facts = _Facts(*map(_pointer, (self._answers, *self._numbers.values())), stride)
-        library.side_facts(_side(texts), ctypes.byref(kinds), ctypes.byref(facts))
+        facts = _Facts(answers=answers, stride=stride, **self._numbers)
+        library.side_facts(_side(texts), known.kinds, facts)
 
     @property
     def lengths(self) -> Integers:
@@ -298,15 +321,14 @@ def repeats(texts: Utf8, times: int, spaces: int, longest: int) -> tuple[Mask, I
     spaces, up to *longest*; after one of size 1 stand *spaces* spaces or more. None where the
     library is missing.
     """
-    library = _library()
+    library = LIBRARY.open()
     if library is None:
         return None
     longest = min(longest, int((texts.ends - texts.starts).max(initial=0)))
     times, spaces = (min(number, 1 << 40) for number in (times, spaces))
     found = np.zeros(len(texts.starts), dtype=np.uint8)
     sizes = np.zeros(max(longest, 0) + 1, dtype=np.uint8)
-    numbers = map(ctypes.c_int64, (times, spaces, longest))
-    failed = library.side_repeats(_side(texts), *numbers, _pointer(found), _pointer(sizes))
+    failed = library.side_repeats(_side(texts), times, spaces, longest, found, sizes)
     return None if failed else (found.astype(bool), np.flatnonzero(sizes))
 
 
@@ -316,7 +338,7 @@ def sketched(texts: Utf8, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArr
     Returns the sentence and the sketch of each, ``(hits,)``: see ``BatchSide.sketches``. None
     where the library is missing.
     """
-    library = _library()
+    library = LIBRARY.open()
     if library is None:
         return None
     bits = np.zeros(1 << _SKETCH_BITS, dtype=bool)
@@ -328,14 +350,8 @@ def sketched(texts: Utf8, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArr
     while hits > room:
         room = hits
         sentences, found = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint32)
-        hits = library.side_sketches(
-            side,
-            *map(_pointer, tables),
-            ctypes.c_uint32(int(SPREAD)),
-            _pointer(packed),
-            ctypes.c_int64(room),
-            *map(_pointer, (sentences, found)),
-        )
+        rest = packed, room, sentences, found
+        hits = library.side_sketches(side, *tables, int(SPREAD), *rest)
     if hits < 0:
         return None
     sure = np.isin(found[:hits], sketches)
@@ -347,12 +363,11 @@ def distance_bounds(one: Utf8, other: Utf8, asked: Mask) -> Integers | None:
 
     The sides of an asked pair have fewer than 32,768 characters. None where the library is missing.
     """
-    library = _library()
+    library = LIBRARY.open()
     if library is None:
         return None
     bounds = np.empty(len(asked), dtype=np.int32)
-    arrays = np.ascontiguousarray(asked).view(np.uint8), bounds
-    library.pair_bags(_side(one), _side(other), *map(_pointer, arrays))
+    library.pair_bags(_side(one), _side(other), np.ascontiguousarray(asked), bounds)
     return bounds.astype(np.int64)
 
 

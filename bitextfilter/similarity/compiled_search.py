@@ -26,22 +26,17 @@ from __future__ import annotations
 import ctypes
 import math
 from copy import copy
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.compiled import INTEGER, CompiledLibrary, Record, array_of, fields
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
 from bitextfilter.similarity.rotation import Rotation
 
-LIBRARY = Path(__file__).with_name("_nearest_rows.so")
-
-_LAYOUT = 1
-"""Of the structures below and in ``nearest_rows.c``: an older library is left alone."""
 _WIDTHS = (12, 32)
 """Rows of either side that stand together: ROWS and COLUMNS there."""
 _SPARES = 8
@@ -60,56 +55,75 @@ _ROOM = 1.15
 _ANY = 4.0
 """More than two products differ by."""
 
-_ROUNDED = ("heads", "tails", "start", "more", "lengths")
+_ROUNDED = {
+    "heads": array_of(np.uint8),
+    "tails": array_of(np.uint8),
+    "start": array_of(np.int32),
+    "more": array_of(np.int32),
+    "lengths": array_of(np.float32),
+}
+_F32, _I32, _I64 = array_of(np.float32), array_of(np.int32), array_of(np.int64)
 
 
-class _Side(ctypes.Structure):
-    _fields_ = (
-        ("rows", ctypes.c_int64),
-        ("units", ctypes.c_void_p),
-        *((name, ctypes.c_void_p) for name in _ROUNDED),
-        *((name, ctypes.c_void_p) for name in ("loose", "floors", "limits", "cosines", "numbers")),
+class _Side(Record):
+    """See ``nearest_rows.c``."""
+
+    _fields_ = fields(
+        {
+            "rows": INTEGER,
+            "units": _F32,
+            **_ROUNDED,
+            "loose": _F32,
+            "floors": _F32,
+            "limits": _I32,
+            "cosines": _F32,
+            "numbers": _I32,
+        }
     )
 
 
-class _Search(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in ("dim", "head", "tail", "spares", "k")),
-        *((name, ctypes.c_double) for name in ("head_unit", "tail_unit", "error")),
-        ("sides", _Side * 2),
+class _Search(Record):
+    """See ``nearest_rows.c``."""
+
+    _fields_ = fields(
+        {
+            **dict.fromkeys(("dim", "head", "tail", "spares", "k"), INTEGER),
+            **dict.fromkeys(("head_unit", "tail_unit", "error"), ctypes.c_double),
+            "sides": _Side * 2,
+        }
     )
 
 
-class _Rounding(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in ("dim", "split", "head", "tail", "spares")),
-        ("steps", ctypes.c_float * 2),
-        ("flip", ctypes.c_uint8),
-        ("width", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in (*_ROUNDED, "beyond")),
+class _Rounding(Record):
+    """See ``nearest_rows.c``."""
+
+    _fields_ = fields(
+        {
+            **dict.fromkeys(("dim", "split", "head", "tail", "spares"), INTEGER),
+            "steps": ctypes.c_float * 2,
+            "flip": ctypes.c_uint8,
+            "width": INTEGER,
+            **_ROUNDED,
+            "beyond": array_of(np.bool_),
+        }
     )
 
 
-def _library() -> ctypes.CDLL | None:
-    library = compiled_library(LIBRARY, _LAYOUT)
-    if library:
-        library.nearest_rows_kind.restype = ctypes.c_int64
-        pointer, number = ctypes.c_void_p, ctypes.c_int64
-        library.nearest_rows.argtypes = [pointer, pointer, pointer, number, pointer]
-        library.nearest_rows_begin.argtypes = [pointer]
-        library.nearest_rows_round.argtypes = [pointer, pointer, number, number]
-    return library
-
-
-def _needed() -> ctypes.CDLL:
-    library = _library()
-    assert library is not None, "kernel() says that there is one"
-    return library
+_SEARCH = ctypes.POINTER(_Search)
+LIBRARY = CompiledLibrary(
+    __file__,
+    "nearest_rows",
+    layout=1,
+    nearest_rows_kind=(INTEGER,),
+    nearest_rows_begin=(None, _SEARCH),
+    nearest_rows=(None, _SEARCH, _I64, _I64, INTEGER, _I64),
+    nearest_rows_round=(None, ctypes.POINTER(_Rounding), _F32, INTEGER, INTEGER),
+)
 
 
 def kernel() -> int:
     """Return the best kind of kernel: 2 with AVX-512 VNNI, 1 with AVX2; 0 for none of use here."""
-    library = _library()
+    library = LIBRARY.open()
     return int(library.nearest_rows_kind()) if library else 0
 
 
@@ -156,20 +170,26 @@ class RoundedRows:
         self._beyond = np.zeros(rows, np.bool_)
         split, steps = turning.rotation.split, tuple(turning.steps[side].tolist())
         rounding = _Rounding(
-            *(dim, split, turning.head, turning.tail, _SPARES, steps, 128 * side, _WIDTHS[side]),
-            *(self.arrays[name].ctypes.data for name in _ROUNDED),
-            self._beyond.ctypes.data,
+            dim=dim,
+            split=split,
+            head=turning.head,
+            tail=turning.tail,
+            spares=_SPARES,
+            steps=steps,
+            flip=128 * side,
+            width=_WIDTHS[side],
+            **self.arrays,
+            beyond=self._beyond,
         )
         import torch
 
         from bitextfilter.models.device import one_torch_thread
 
-        library, matrix = _needed(), torch.from_numpy(turning.rotation.matrix)
+        library, matrix = LIBRARY.needed(), torch.from_numpy(turning.rotation.matrix)
 
         def turn(first: int) -> None:
             turned = (torch.from_numpy(units[first : first + _TURNED]) @ matrix).numpy()
-            place = ctypes.addressof(rounding)
-            library.nearest_rows_round(place, turned.ctypes.data, first, len(turned))
+            library.nearest_rows_round(rounding, turned, first, len(turned))
 
         with one_torch_thread():
             map_blocks(turn, range(0, rows, _TURNED), threads)
@@ -255,26 +275,30 @@ def search_parts(
         threads: blocks of rows compared side by side.
         kind: of the kernel; None for the best.
     """
-    library, turning = _needed(), parts[0].rounded.turning
+    library, turning = LIBRARY.needed(), parts[0].rounded.turning
     arrays = [_arrays(part, parts[1 - side].rounded, k) for side, part in enumerate(parts)]
     units = turning.steps.astype(np.float64).prod(axis=0).tolist()
+    sides = [_Side(rows=len(each["units"]), **each) for each in arrays]
     search = _Search(
-        *(parts[0].units.shape[1], turning.head, turning.tail, _SPARES, k),
-        *(*units, turning.rotation.error),
-        (_Side * 2)(*(_side(each) for each in arrays)),
+        dim=parts[0].units.shape[1],
+        head=turning.head,
+        tail=turning.tail,
+        spares=_SPARES,
+        k=k,
+        head_unit=units[0],
+        tail_unit=units[1],
+        error=turning.rotation.error,
+        sides=(_Side * 2)(*sides),
     )
     with_kind = kernel() if kind is None else kind
-    library.nearest_rows_begin(ctypes.addressof(search))
+    library.nearest_rows_begin(search)
     bounds = [_bounds(len(part.units), threads) for part in parts]
 
     def compare(cell: tuple[int, int]) -> NDArray[np.int64]:
         places = np.array([bounds[side][number] for side, number in enumerate(cell)], np.int64)
         first, last = np.ascontiguousarray(places.T)
         counts = np.zeros(2, np.int64)
-        library.nearest_rows(
-            *(ctypes.addressof(search), first.ctypes.data, last.ctypes.data),
-            *(with_kind, counts.ctypes.data),
-        )
+        library.nearest_rows(search, first, last, with_kind, counts)
         return counts
 
     # No two blocks that are compared at a time have rows in common.
@@ -301,12 +325,6 @@ def _arrays(part: Part, other: RoundedRows, k: int) -> dict[str, NDArray[Any]]:
         "cosines": np.full((rows, k), -np.inf, np.float32),
         "numbers": np.full((rows, k), NO_ROW, np.int32),
     }
-
-
-def _side(arrays: dict[str, NDArray[Any]]) -> _Side:
-    return _Side(
-        len(arrays["units"]), **{name: array.ctypes.data for name, array in arrays.items()}
-    )
 
 
 def _bounds(rows: int, threads: int) -> list[tuple[int, int]]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.compiled import INTEGER, CompiledLibrary, Record, array_of, fields
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.classifier_settings import (
     COVERAGE_FEATURES,
@@ -27,10 +26,6 @@ from bitextfilter.similarity.classifier_settings import (
 )
 from bitextfilter.similarity.word_rows import SideRows
 
-LIBRARY = Path(__file__).with_name("_word_network.so")
-
-_LAYOUT = 2
-"""Of the structures below and in ``word_network.c``: an older library is left alone."""
 _LINE = 16
 """Widths are rounded up to multiples of this; arrays begin at multiples of as many numbers."""
 _WORDS = 1 << 16
@@ -61,32 +56,38 @@ _ARRAYS = {
 }
 
 
-class _Network(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in _SIZES),
-        ("weights", ctypes.c_float * 4),
-        *((name, ctypes.c_void_p) for name in _MATRICES),
+class _Network(Record):
+    """See ``word_network.c``."""
+
+    _fields_ = fields(
+        {
+            **dict.fromkeys(_SIZES, INTEGER),
+            "weights": ctypes.c_float * 4,
+            **dict.fromkeys(_MATRICES, array_of(np.float32)),
+        }
     )
 
 
-class _Side(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_void_p) for name in _ARRAYS)
+class _Side(Record):
+    """See ``word_network.c``."""
+
+    _fields_ = tuple((name, array_of(kind)) for name, kind in _ARRAYS.items())
 
 
-def _library() -> ctypes.CDLL | None:
-    library = compiled_library(LIBRARY, _LAYOUT)
-    if library:
-        library.word_network_lanes.restype = library.word_logits.restype = ctypes.c_int64
-        pointer, number = ctypes.c_void_p, ctypes.c_int64
-        library.word_logits.argtypes = [pointer, pointer, number, number, number, pointer]
-        library.word_table.argtypes = [pointer, pointer, number, number, pointer]
-        library.word_table.restype = None
-    return library
+_NETWORK, _SIDES, _F32 = ctypes.POINTER(_Network), ctypes.POINTER(_Side), array_of(np.float32)
+LIBRARY = CompiledLibrary(
+    __file__,
+    "word_network",
+    layout=2,
+    word_network_lanes=(INTEGER,),
+    word_logits=(INTEGER, _NETWORK, _SIDES, INTEGER, INTEGER, INTEGER, _F32),
+    word_table=(None, _NETWORK, _F32, INTEGER, INTEGER, _F32),
+)
 
 
 def lanes() -> int:
     """Return how many numbers the compiled network's vectors hold here; 0 without the network."""
-    library = _library()
+    library = LIBRARY.open()
     return library.word_network_lanes() if library else 0
 
 
@@ -106,17 +107,17 @@ class CompiledNetwork:
         self._levels = weights.get("levels")
         self._packed = _packed(settings, weights)
         self._network = _Network(
-            settings.dim,
-            settings.width,
-            settings.meaning,
-            settings.word_kinds,
-            settings.word_features,
-            settings.hidden,
-            settings.logits,
-            settings.spacing,
-            settings.bigrams,
-            tuple(weights["weights"].tolist()),
-            *(self._packed[name].ctypes.data for name in _MATRICES),
+            dim=settings.dim,
+            width=settings.width,
+            meaning=settings.meaning,
+            kinds=settings.word_kinds,
+            features=settings.word_features,
+            hidden=settings.hidden,
+            logits=settings.logits,
+            spacing=settings.spacing,
+            bigrams=settings.bigrams,
+            weights=tuple(weights["weights"].tolist()),
+            **{name: self._packed[name] for name in _MATRICES},
         )
 
     def table(self, vectors: Vectors, features: Vectors) -> Vectors:
@@ -127,10 +128,7 @@ class CompiledNetwork:
         words = np.hstack([vectors * np.float32(WORD_SCALE), features]).astype(np.float32)
         settings, width = self._settings, self._packed["table"].shape[1]
         made = np.empty((len(words), width), dtype=np.float32)
-        library = _library()
-        assert library is not None, "lanes() says that there is one"
-        given = ctypes.addressof(self._network), words.ctypes.data, len(words), self._lanes
-        library.word_table(*given, made.ctypes.data)
+        LIBRARY.needed().word_table(self._network, words, len(words), self._lanes, made)
         columns = 3 * settings.width + settings.meaning + settings.word_kinds
         return np.hstack([made[:, :columns], features])
 
@@ -139,28 +137,24 @@ class CompiledNetwork:
 
         Raises MemoryError.
         """
-        both = [self._arrays(number, side) for number, side in enumerate(sides)]
-        packed = (_Side * 2)(
-            *(_Side(*(side[name].ctypes.data for name in _ARRAYS)) for side in both)
-        )
+        both = [_Side(**self._arrays(number, side)) for number, side in enumerate(sides)]
+        packed = (_Side * 2)(*both)
         count = len(sides[0].rows)
         logits = np.empty((count, self._settings.logits), dtype=np.float32)
-        library = _library()
-        assert library is not None, "lanes() says that there is one"
+        library = LIBRARY.needed()
 
         def run(part: tuple[int, int]) -> None:
-            rest = self._lanes, logits.ctypes.data
-            if library.word_logits(ctypes.addressof(self._network), packed, *part, *rest):
+            if library.word_logits(self._network, packed, *part, self._lanes, logits):
                 raise MemoryError
 
-        words = np.cumsum(sum(side["lengths"][side["rows"]] for side in both))
+        words = np.cumsum(sum(side.values["lengths"][side.values["rows"]] for side in both))
         most = min(_WORDS, -(-int(words[-1]) // max(1, threads))) if count else 1
         bounds = np.flatnonzero(np.diff((words - 1) // most)) + 1
         map_blocks(run, pairwise([0, *bounds.tolist(), count]), threads)
         return logits
 
     def _arrays(self, number: int, side: SideRows) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a side, which must live as long as they are read."""
+        """Return the arrays of a side."""
         words, spelling, levels = side.words.words, side.words.spelling, self._levels
         if levels is None:
             levels = np.zeros((1, 1), np.uint8)

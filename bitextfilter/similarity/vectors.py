@@ -13,20 +13,21 @@ measure.
 
 from __future__ import annotations
 
-import ctypes
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.compiled import INTEGER, CompiledLibrary, array_of
 
-LIBRARY = Path(__file__).with_name("_vectors.so")
-"""``vectors.c``; where it was not built, numpy gives the same bits."""
-
-_LAYOUT = 1
-"""Of the arguments of its functions: an older library is left alone."""
+_F32, _F64, _I64 = array_of(np.float32), array_of(np.float64), array_of(np.int64)
+LIBRARY = CompiledLibrary(
+    __file__,
+    "vectors",
+    layout=1,
+    vectors_units=(INTEGER, _F32, INTEGER, INTEGER, INTEGER, _F32),
+    vectors_products=(None, _F32, _F32, _I64, _I64, INTEGER, INTEGER, INTEGER, _F64),
+)
+"""Where ``vectors.c`` was not built, numpy gives the same bits."""
 
 GRID_BITS = 26
 UNIT_BITS = 24
@@ -72,9 +73,9 @@ def unit_rows(vectors: NDArray[np.floating]) -> Vectors:
     Raises MemoryError.
     """
     units = np.empty(vectors.shape, dtype=np.float32)
-    if (library := _library()) is not None and vectors.dtype == np.float32:
+    if (library := LIBRARY.open()) is not None and vectors.dtype == np.float32:
         given, (rows, dim) = np.ascontiguousarray(vectors), vectors.shape
-        if library.vectors_units(given.ctypes.data, dim, 0, rows, units.ctypes.data):
+        if library.vectors_units(given, dim, 0, rows, units):
             raise MemoryError
         return units
     for first in range(0, len(vectors), VECTOR_ROWS):
@@ -114,11 +115,11 @@ def cosine_pairs_at(a: Vectors, b: Vectors, i: Indices, j: Indices) -> Scores:
     rows, columns = (np.ascontiguousarray(places, np.int64) for places in (i, j))
     fits = rows.shape == columns.shape and left.shape[1] == right.shape[1]
     fits = fits and _within(rows, len(left)) and _within(columns, len(right))
-    if (library := _library()) is None or not fits:  # numpy raises errors
+    if (library := LIBRARY.open()) is None or not fits:  # numpy raises errors
         return _cosines(_products(left[i].astype(np.float64), right[j].astype(np.float64)))
     products = np.empty(len(i), dtype=np.float64)
-    given = left.ctypes.data, right.ctypes.data, rows.ctypes.data, columns.ctypes.data
-    library.vectors_products(*given, left.shape[1], 0, len(i), products.ctypes.data)
+    given = left, right, rows, columns
+    library.vectors_products(*given, left.shape[1], 0, len(i), products)
     return _cosines(products)
 
 
@@ -148,16 +149,6 @@ def euclidean_matrix(a: Vectors, b: Vectors) -> Scores:
 
 def _within(places: Indices, count: int) -> bool:
     return not len(places) or bool(places.min() >= 0 and places.max() < count)
-
-
-def _library() -> ctypes.CDLL | None:
-    library = compiled_library(LIBRARY, _LAYOUT)
-    if library:
-        pointer, number = ctypes.c_void_p, ctypes.c_int64
-        library.vectors_units.restype, library.vectors_products.restype = number, None
-        library.vectors_units.argtypes = [pointer, number, number, number, pointer]
-        library.vectors_products.argtypes = [*(pointer,) * 4, number, number, number, pointer]
-    return library
 
 
 def _cosines(products: NDArray[np.float64]) -> Scores:

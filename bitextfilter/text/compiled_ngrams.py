@@ -8,37 +8,39 @@ from __future__ import annotations
 
 import ctypes
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Keys
-from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.compiled import INTEGER, CompiledLibrary, array_of
 from bitextfilter.text.ragged import Ragged
 
-LIBRARY = Path(__file__).with_name("_ngrams.so")
-
-_LAYOUT = 1
-"""Of the arguments of the functions of ``ngrams.c``."""
 _SLOT = np.dtype([("key", np.uint64), ("id", np.int64)])
+_I32, _I64, _U64, _SLOTS = (
+    array_of(np.int32),
+    array_of(np.int64),
+    array_of(np.uint64),
+    array_of(_SLOT),
+)
+_SECRET = ctypes.c_uint64
 
-
-def _library() -> ctypes.CDLL | None:
-    library = compiled_library(LIBRARY, _LAYOUT)
-    if library:
-        number, pointer, secret = ctypes.c_int64, ctypes.c_void_p, ctypes.c_uint64
-        library.ngrams_evidence.restype = library.ngrams_index.restype = None
-        library.ngrams_find.restype, library.ngrams_sums.restype = None, number
-        library.ngrams_evidence.argtypes = [*[pointer] * 3, number, pointer, *[number] * 2, pointer]
-        library.ngrams_sums.argtypes = [
-            *(pointer, number, number, number),
-            *(pointer, number, pointer, number, pointer),
-        ]
-        library.ngrams_index.argtypes = [pointer, pointer, number, secret, pointer, number]
-        library.ngrams_find.argtypes = [pointer, number, secret, pointer, number, pointer]
-    return library
+LIBRARY = CompiledLibrary(
+    __file__,
+    "ngrams",
+    layout=1,
+    ngrams_evidence=(
+        *(None, array_of(np.uint32), _I64, _I64, INTEGER),
+        *(array_of(np.int8), INTEGER, INTEGER, _I32),
+    ),
+    ngrams_sums=(
+        *(INTEGER, array_of(np.int8, np.int32), INTEGER, INTEGER, INTEGER),
+        *(_I64, INTEGER, _I64, INTEGER, _I32),
+    ),
+    ngrams_index=(None, _U64, _I32, INTEGER, _SECRET, _SLOTS, INTEGER),
+    ngrams_find=(None, _U64, INTEGER, _SECRET, _SLOTS, INTEGER, _I32),
+)
 
 
 def _is(array: NDArray[Any], kind: Any) -> bool:
@@ -56,28 +58,28 @@ def evidence(
         words: how many there are.
         weights: ``(buckets, l)``; the number of buckets is a power of 2.
     """
-    library = _library()
+    library = LIBRARY.open()
     if library is None or not _is(weights, np.int8) or not _is(characters, np.uint32):
         return None
     buckets, width = weights.shape
     owners, sizes = (np.ascontiguousarray(each, np.int64) for each in (runs.flat, runs.lengths))
     out, shift = np.zeros((words, width + 1), dtype=np.int32), 64 - (buckets.bit_length() - 1)
-    text = characters.ctypes.data, sizes.ctypes.data, owners.ctypes.data, len(sizes)
-    library.ngrams_evidence(*text, weights.ctypes.data, width, shift, out.ctypes.data)
+    text = characters, sizes, owners, len(sizes)
+    library.ngrams_evidence(*text, weights, width, shift, out)
     return out
 
 
 def group_sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32] | None:
     """Add up the *rows* ``(m, l)``, int8 or int32, at the places of each group: ``(n, l)``."""
-    library, flat, lengths = _library(), groups.flat, groups.lengths
+    library, flat, lengths = LIBRARY.open(), groups.flat, groups.lengths
     if library is None or not (_is(rows, np.int8) or _is(rows, np.int32)):
         return None
     flat, lengths = (np.ascontiguousarray(each, np.int64) for each in (flat, lengths))
     count, width = rows.shape
     out = np.empty((len(lengths), width), dtype=np.int32)
-    table = rows.ctypes.data, rows.itemsize, count, width
-    places = flat.ctypes.data, len(flat), lengths.ctypes.data, len(lengths)
-    return None if library.ngrams_sums(*table, *places, out.ctypes.data) else out
+    table = rows, rows.itemsize, count, width
+    places = flat, len(flat), lengths, len(lengths)
+    return None if library.ngrams_sums(*table, *places, out) else out
 
 
 class KeyTable:
@@ -91,21 +93,21 @@ class KeyTable:
 
     def find(self, keys: Keys) -> NDArray[np.int32]:
         """Return the id of each key, 0 for one that is unknown."""
-        library = _library()
+        library = LIBRARY.open()
         if library is None or not _is(keys, np.uint64):
             return self._search(keys)
         slots = self._slots  # held here: another thread may put its own in their place
         if slots is None:
             slots = self._slots = self._index(library)
-        ids, rest = np.empty(len(keys), np.int32), (slots.ctypes.data, len(slots) - 1)
-        library.ngrams_find(keys.ctypes.data, len(keys), self._secret, *rest, ids.ctypes.data)
+        ids, rest = np.empty(len(keys), np.int32), (slots, len(slots) - 1)
+        library.ngrams_find(keys, len(keys), self._secret, *rest, ids)
         return ids
 
     def _index(self, library: ctypes.CDLL) -> NDArray[Any]:
         slots = np.zeros(1 << (2 * len(self._keys)).bit_length(), dtype=_SLOT)
         keys, ids = (np.ascontiguousarray(each) for each in (self._keys, self._ids))
-        given = keys.ctypes.data, ids.ctypes.data, len(keys), self._secret
-        library.ngrams_index(*given, slots.ctypes.data, len(slots) - 1)
+        given = keys, ids, len(keys), self._secret
+        library.ngrams_index(*given, slots, len(slots) - 1)
         return slots
 
     def _search(self, keys: Keys) -> NDArray[np.int32]:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bitextfilter.arrays import Integers, Mask
-from bitextfilter.io.compiled import compiled_library
-
-LIBRARY = Path(__file__).with_name("_ragged.so")
-
-_LAYOUT = 1
-"""Of the arguments of the function of ``ragged.c``."""
-_INT64 = np.dtype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -57,9 +48,7 @@ class Ragged:
 
     def take(self, rows: npt.NDArray[np.integer]) -> Ragged:
         """Return rows by index, in that order."""
-        lengths = self.lengths[rows]
-        taken = _taken(self, rows, int(lengths.sum()))
-        return Ragged(self.flat[self.places(rows)] if taken is None else taken, lengths)
+        return Ragged(self.flat[self.places(rows)], self.lengths[rows])
 
     def places(self, rows: npt.NDArray[np.integer]) -> Integers:
         """Return the offsets in ``flat`` of the numbers of these rows, one row behind the other."""
@@ -117,26 +106,6 @@ class Ragged:
         out = np.zeros(inside.shape, dtype=np.int64)
         out[inside] = self.take(rows).flat
         return out, lengths
-
-
-def _taken(ragged: Ragged, rows: npt.NDArray[np.integer], total: int) -> npt.NDArray[Any] | None:
-    """Return the numbers of rows, *total* of them, by the library; None where numpy must do it."""
-    library = compiled_library(LIBRARY, _LAYOUT)
-    arrays = ragged.flat, ragged.starts, ragged.lengths
-    if library is None or not all(each.flags.c_contiguous and each.ndim == 1 for each in arrays):
-        return None
-    if ragged.flat.itemsize not in (4, 8) or {each.dtype for each in arrays[1:]} != {_INT64}:
-        return None
-    if rows.dtype != _INT64 or rows.ndim != 1:
-        return None
-    out, rows = np.empty(total, dtype=ragged.flat.dtype), np.ascontiguousarray(rows)
-    library.ragged_take.restype = ctypes.c_int64
-    flat, starts, lengths = (ctypes.c_void_p(each.ctypes.data) for each in arrays)
-    chosen, to = (ctypes.c_void_p(each.ctypes.data) for each in (rows, out))
-    sizes = len(ragged.flat), out.itemsize, len(ragged), len(rows), total
-    whole, size, count, n, room = map(ctypes.c_int64, sizes)
-    failed = library.ragged_take(flat, whole, size, starts, lengths, count, chosen, n, to, room)
-    return None if failed else out
 
 
 class RaggedStore:

@@ -11,19 +11,23 @@ import os
 import sys
 import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from bitextfilter.arrays import Integers
-from bitextfilter.io.compiled import compiled_library
+from bitextfilter.io.compiled import INTEGER, CompiledLibrary, array_of
 from bitextfilter.text.ragged import Ragged
 
-LIBRARY = Path(__file__).with_name("_tokens.so")
-
-_LAYOUT = 1
-"""Of the arguments of the functions of ``tokens.c``."""
+_TABLE, _SECRET, _I64 = ctypes.c_void_p, ctypes.c_uint64, array_of(np.int64)
+LIBRARY = CompiledLibrary(
+    __file__,
+    "tokens",
+    layout=1,
+    tokens_make=(_TABLE, _SECRET, _SECRET),
+    tokens_free=(None, _TABLE),
+    tokens_read=(INTEGER, _TABLE, array_of(np.uint32), _I64, INTEGER, *[_I64] * 5),
+)
 _CODES = f"utf-32-{'le' if sys.byteorder == 'little' else 'be'}"
 """The encoding of an array of code points in memory."""
 
@@ -63,7 +67,7 @@ class TokenTable:
     """
 
     def __init__(self) -> None:
-        self._table = _Compiled() if _library() else _Table()
+        self._table = _Compiled() if LIBRARY.open() else _Table()
 
     def read(self, sentences: Sequence[str]) -> TokenWindow:
         """Number the tokens of some sentences; all that are new stay known."""
@@ -103,23 +107,11 @@ def _numbered(sentences: Sequence[str]) -> tuple[Ragged, list[str]]:
     return Ragged(places[places > 0], lengths), ["", *number.words[1:]]
 
 
-def _library() -> ctypes.CDLL | None:
-    library = compiled_library(LIBRARY, _LAYOUT)
-    if library:
-        number, pointer = ctypes.c_int64, ctypes.c_void_p
-        library.tokens_make.restype, library.tokens_make.argtypes = pointer, [ctypes.c_uint64] * 2
-        library.tokens_free.restype, library.tokens_free.argtypes = None, [pointer]
-        library.tokens_read.restype = number
-        library.tokens_read.argtypes = [*[pointer] * 3, number, *[pointer] * 5]
-    return library
-
-
 class _Compiled:
     """A table in the memory of the library."""
 
     def __init__(self) -> None:
-        library = _library()
-        assert library is not None, "the caller has seen it"
+        library = LIBRARY.needed()
         keys = np.frombuffer(os.urandom(16), np.uint64).tolist()
         self._table = library.tokens_make(*keys)
         if not self._table:
@@ -135,9 +127,8 @@ class _Compiled:
         room = (len(text) + len(sentences)) // 2 + 2  # white space, or a sentence's end, follows
         flat, distinct, spans = (np.empty(n, np.int64) for n in (room, room, 2 * room))
         lengths, counts = np.empty(len(sentences), np.int64), np.empty(3, np.int64)
-        arrays = [each.ctypes.data for each in (flat, lengths, distinct, spans, counts)]
-        rest = len(sentences), *arrays
-        if self._read(self._table, codes.ctypes.data, sizes.ctypes.data, *rest):
+        rest = len(sentences), flat, lengths, distinct, spans, counts
+        if self._read(self._table, codes, sizes, *rest):
             raise MemoryError
         tokens, places, new = counts.tolist()
         bounds = spans[: 2 * new].tolist()

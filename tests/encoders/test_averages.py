@@ -186,8 +186,8 @@ def test_tensors_that_do_not_fit_are_named_as_torch_names_them(
 
 
 def test_a_library_of_another_layout_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(averages, "_LAYOUT", 99)
-    assert averages._library() is None
+    monkeypatch.setattr(averages.LIBRARY, "layout", 99)
+    assert averages.LIBRARY.open() is None
 
 
 def test_the_code_reads_only_its_own_memory(tmp_path: Path) -> None:

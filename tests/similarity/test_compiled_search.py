@@ -33,7 +33,7 @@ from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(5)
 SOURCE = ROOT / "bitextfilter/similarity/nearest_rows.c"
-needs_library = pytest.mark.skipif(not compiled_search.LIBRARY.exists(), reason="not compiled")
+needs_library = pytest.mark.skipif(not compiled_search.LIBRARY.path.exists(), reason="not compiled")
 
 
 @pytest.fixture(autouse=True)
@@ -169,7 +169,7 @@ def test_bounds_hold_and_are_close(room: float, deviations: float) -> None:
 @pytest.mark.parametrize("head", [4, 36, 512])
 def test_sums_of_tiles(head: int) -> None:
     """Extreme and random heads, by every kind, against 64-bit integers."""
-    library = compiled_search._needed()
+    library = compiled_search.LIBRARY.needed()
     library.nearest_rows_tile.restype = ctypes.c_int64
     extremes = np.array([-128, 127], np.int8)
     for a, b in (
@@ -191,10 +191,8 @@ def test_sums_of_tiles(head: int) -> None:
                 "start": np.ascontiguousarray(start, np.int32),
                 "limits": np.ascontiguousarray(limits, np.int32),
             }
-            sides.append((arrays, compiled_search._Side(rows=len(rows))))
-            for name, array in arrays.items():
-                setattr(sides[-1][1], name, array.ctypes.data)
-        both = (compiled_search._Side * 2)(*(side for _, side in sides))
+            sides.append(compiled_search._Side(rows=len(rows), **arrays))
+        both = (compiled_search._Side * 2)(*sides)
         search = compiled_search._Search(head=head, sides=both)
         reach = products >= np.minimum.outer(own, other)
         for kind in kinds():
@@ -256,7 +254,7 @@ def test_a_library_of_another_layout_is_left_alone(
     old = tmp_path / "old.c"
     old.write_text("long nearest_rows_layout(void) { return 99; }\n")
     library = build(tmp_path / "_nearest_rows.so", old, "-shared", "-fPIC")
-    monkeypatch.setattr(compiled_search, "LIBRARY", library)
+    monkeypatch.setattr(compiled_search.LIBRARY, "path", library)
     assert kernel() == 0
 
 

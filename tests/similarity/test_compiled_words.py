@@ -179,7 +179,7 @@ def test_without_a_library_torch_computes(tmp_path: Path, monkeypatch: pytest.Mo
     assert compiles(classifier) == (lanes() > 0)
     (tmp_path / "text.so").write_text("no library")
     for name in ("none.so", "text.so"):
-        monkeypatch.setattr(compiled_words, "LIBRARY", tmp_path / name)
+        monkeypatch.setattr(compiled_words.LIBRARY, "path", tmp_path / name)
         assert lanes() == 0 and not compiles(classifier)
 
 
@@ -195,7 +195,7 @@ def test_a_library_of_another_layout_is_left_alone(
     functions = ("network_layout", "network_lanes", "logits", "table")
     old.write_text("".join(f"long word_{name}(void) {{ return 16; }}\n" for name in functions))
     monkeypatch.setattr(
-        compiled_words, "LIBRARY", build(tmp_path / "old.so", old, "-shared", "-fPIC")
+        compiled_words.LIBRARY, "path", build(tmp_path / "old.so", old, "-shared", "-fPIC")
     )
     assert lanes() == 0
 
