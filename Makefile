@@ -5,6 +5,7 @@
 # make lint      style, types and the links of the documentation alone
 # make docs      the documentation as a site, in site/
 # make man       a manual page of every command, in build/man/man1/
+# make check-long  tests of compiled code under the sanitizers, all of them
 # make torture   attacks on every command for HOURS hours, JOBS at once; counts add up in torture.json
 # make oldest    all tests with the oldest versions of packages that setup.cfg allows
 # make newest    all tests with the newest versions of packages, in a fresh environment
@@ -31,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Modules are compiled when they are first imported: most of PyTorch's never are.
 export PIP_NO_COMPILE := 1
 
-.PHONY: demo install test tests lint docs man bench torture oldest newest pythons dist image audit sbom
+.PHONY: demo install test tests lint docs man bench check-long torture oldest newest pythons dist image audit sbom
 
 demo: $(VENV)/.installed-demo
 	$(VENV)/bin/bitext-score -i examples/pairs.en-de.tsv
@@ -62,6 +63,12 @@ bench: install
 	$(VENV)/bin/python benchmarks/help.py
 	$(VENV)/bin/python benchmarks/score.py $(PAIRS)
 	$(VENV)/bin/python benchmarks/filter.py $(PAIRS)
+
+check-long: install
+	mkdir -p build/sanitized
+	$(VENV)/bin/python tests/faults/sanitized.py build/sanitized tests/text/test_compiled_reading.py \
+	    tests/filters/test_facts.py tests/similarity/test_vectors.py tests/encoders/test_averages.py \
+	    tests/similarity/test_compiled_search.py tests/similarity/test_compiled_words.py
 
 torture: install
 	$(VENV)/bin/python tests/faults/torture.py --hours $(HOURS) --jobs $(JOBS)

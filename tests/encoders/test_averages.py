@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from compiler import check_memory
-from console import ROOT
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders import averages
@@ -26,7 +24,6 @@ from bitextfilter.text.ragged import TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
 
-SOURCE = ROOT / "bitextfilter/encoders/averages.c"
 BITS = [32, 8, 4, 3]
 
 
@@ -188,8 +185,3 @@ def test_tensors_that_do_not_fit_are_named_as_torch_names_them(
 def test_a_library_of_another_layout_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(averages.LIBRARY, "layout", 99)
     assert averages.LIBRARY.open() is None
-
-
-def test_the_code_reads_only_its_own_memory(tmp_path: Path) -> None:
-    """A program averages random rows under the sanitizers."""
-    check_memory(tmp_path, Path(__file__).with_name("check_averages.c"), SOURCE, "-O1", "-DPLAIN")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiler import build, check_memory
-from console import ROOT
+from compiler import build
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.io.compiled import NO_COMPILED
@@ -32,7 +31,6 @@ from bitextfilter.similarity.rotation import Aim, learn_rotation, turning_error
 from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(5)
-SOURCE = ROOT / "bitextfilter/similarity/nearest_rows.c"
 needs_library = pytest.mark.skipif(not compiled_search.LIBRARY.path.exists(), reason="not compiled")
 
 
@@ -256,11 +254,6 @@ def test_a_library_of_another_layout_is_left_alone(
     library = build(tmp_path / "_nearest_rows.so", old, "-shared", "-fPIC")
     monkeypatch.setattr(compiled_search.LIBRARY, "path", library)
     assert kernel() == 0
-
-
-def test_its_memory_is_its_own(tmp_path: Path) -> None:
-    """A program searches random rows, in memory of their own size, under the sanitizers."""
-    check_memory(tmp_path, Path(__file__).with_name("check_nearest_rows.c"), SOURCE, "-O0")
 
 
 @needs_library

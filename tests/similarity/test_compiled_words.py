@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from compiler import build, check_memory
-from console import ROOT
+from compiler import build
 from numpy.typing import NDArray
 
 from bitextfilter.io.compiled import NO_COMPILED
@@ -38,7 +37,6 @@ SETTINGS = [
     replace(WIDE, bigrams=77, multilingual=True, width=64, word_kinds=8),
 ]
 LANES = [4, 8, 16]
-SOURCE = ROOT / "bitextfilter/similarity/word_network.c"
 
 
 def classifier_of(settings: WordClassifierSettings) -> WordClassifier:
@@ -198,8 +196,3 @@ def test_a_library_of_another_layout_is_left_alone(
         compiled_words.LIBRARY, "path", build(tmp_path / "old.so", old, "-shared", "-fPIC")
     )
     assert lanes() == 0
-
-
-def test_the_code_has_no_warning_and_reads_only_its_own_memory(tmp_path: Path) -> None:
-    """A program scores random pairs of random networks under the sanitizers."""
-    check_memory(tmp_path, Path(__file__).with_name("check_word_network.c"), SOURCE, "-O0")

@@ -16,14 +16,3 @@ def build(out: Path, source: Path, *options: str) -> Path:
     line = [compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *options]
     subprocess.run([*line, str(source), "-o", str(out), "-lm"], check=True, timeout=120)
     return out
-
-
-def check_memory(folder: Path, program: Path, library: Path, *options: str) -> None:
-    """Build a program that includes a library's source, and run it under the sanitizers.
-
-    It prints ``done``. *folder*: for the program.
-    """
-    checked = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *options]
-    built = build(folder / "checked", program, f"-I{library.parent}", *checked)
-    done = subprocess.run([str(built)], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
