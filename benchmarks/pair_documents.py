@@ -126,12 +126,12 @@ def large(pairs: list[Pair], count: int, seed: int = 12) -> Made:
 
 def measure(model: Model, made: Made, threads: int, times: bool = False) -> list[str]:
     """The figures of the pairs found, and perhaps times."""
-    from bitextfilter.mining.document_pairs import RECOMMENDED_SCORE
-    from bitextfilter.workflows.document_pairing import (
+    from bitextfilter.mining.document_pairing import (
         DocumentPairer,
         PairingHooks,
         PairingSettings,
     )
+    from bitextfilter.mining.document_pairs import RECOMMENDED_SCORE
 
     phases = [("reading", time.perf_counter(), time.process_time())]
 

@@ -48,8 +48,8 @@ def encoder_steps(pairs: Path, threads: int) -> dict[str, float]:
     """Train an encoder for some mega-batches."""
     from bitextfilter.training import encoder_learner, loop
     from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.encoder_training import EncoderConfig, EncoderTraining
-    from bitextfilter.workflows.runs import Environment, TrainingFiles
+    from bitextfilter.training.encoder_training import EncoderConfig, EncoderTraining
+    from bitextfilter.training.runs import Environment, TrainingFiles
 
     updates = 40 * MEGA
     config = EncoderConfig.from_dict({"training": {"updates": updates, "validate_every": updates}})
@@ -73,8 +73,8 @@ def encoder_steps(pairs: Path, threads: int) -> dict[str, float]:
 def classifier_steps(pairs: Path, threads: int, precision: str) -> dict[str, float]:
     """Train a classifier of words for some mini-batches, again and again."""
     from bitextfilter.scoring.model import load
+    from bitextfilter.training import classifier_training as workflow
     from bitextfilter.training import loop
-    from bitextfilter.workflows import classifier_training as workflow
 
     lines = pairs.read_text(encoding="utf-8").split("\n")
     right = [(row[0], row[1]) for row in (line.split("\t") for line in lines) if len(row) > 1]

@@ -19,7 +19,7 @@ from console import ROOT, leaves, options, scripts
 from console import command as command_of
 
 from bitextfilter.encoders.expressions import PARTS
-from bitextfilter.workflows.encoder_training import EncoderConfig
+from bitextfilter.training.encoder_training import EncoderConfig
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))

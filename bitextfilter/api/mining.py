@@ -117,7 +117,7 @@ def align_documents(
     Raises SettingsError for a value that is unknown, out of range, or impossible with the model.
     """
     from bitextfilter.mining.link_costs import LinkSettings
-    from bitextfilter.workflows.model_alignment import aligner
+    from bitextfilter.mining.model_alignment import aligner
 
     if not 1 <= largest <= 10 or not 0 <= skip <= 100:
         raise SettingsError(f"largest is 1 to 10 and skip 0 to 100, not {largest} and {skip:g}")
@@ -167,7 +167,7 @@ def _paired(
     """Return the pairs of documents that have at least this probability."""
     import numpy as np
 
-    from bitextfilter.workflows.document_pairing import (
+    from bitextfilter.mining.document_pairing import (
         DocumentPairer,
         PairingHooks,
         PairingSettings,

@@ -143,8 +143,8 @@ def explain(
     Raises SettingsError if the model has no part for the measure, ValueError if the sides differ
     in number.
     """
+    from bitextfilter.filters.explanations import Explainer
     from bitextfilter.scoring.model import check_measures
-    from bitextfilter.workflows.explanations import Explainer
 
     measure = similarity or model.default_measure
     check_measures(model, [measure], model.background)

@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     from bitextfilter.io.sentence_file import SentenceFile
     from bitextfilter.mining.comparable import Mined, MiningSettings
     from bitextfilter.mining.index import SavedIndex
+    from bitextfilter.mining.model_alignment import CollectionMiner
     from bitextfilter.mining.search import MapTasks
+    from bitextfilter.mining.vector_sources import VectorSource
     from bitextfilter.scoring.model import Model
-    from bitextfilter.workflows.model_alignment import CollectionMiner
-    from bitextfilter.workflows.vector_sources import VectorSource
 
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
 
@@ -230,7 +230,7 @@ def _given_miner(
     run: Run, settings: _Settings, files: Sequence[GivenVectors], readers: Sequence[RowReader]
 ) -> tuple[CollectionMiner, list[Iterator[list[str]]]]:
     """Return the miner of given vectors, and the windows of sentences for it."""
-    from bitextfilter.workflows.vector_sources import GivenSource
+    from bitextfilter.mining.vector_sources import GivenSource
 
     source = GivenSource(files)
     miner = _miner(run, settings, source.maker, lambda *_: source)
@@ -273,7 +273,7 @@ _Best = Callable[[list[Row]], list[tuple[str, float] | None]]
 
 def _best_of_model(model: Model, settings: _Settings, mining: MiningSettings) -> _Best:
     """Return the function that finds the best of the index by a model."""
-    from bitextfilter.workflows.model_alignment import IndexMiner
+    from bitextfilter.mining.model_alignment import IndexMiner
 
     miner = IndexMiner(model, _open_index(model.digest, settings), mining)
     return lambda window: miner.best([row.text for row in window])
@@ -285,7 +285,7 @@ def _best_of_given(
     """Return the rows of a reader, and the function that finds the best by their vectors."""
     from bitextfilter.io.given_vectors import GivenRows
     from bitextfilter.mining.index import given_maker
-    from bitextfilter.workflows.model_alignment import IndexMiner
+    from bitextfilter.mining.model_alignment import IndexMiner
 
     rows = GivenRows(reader, [file])
     miner = IndexMiner(None, _open_index(given_maker(file.dim), settings), mining)
@@ -341,7 +341,7 @@ def _least_score(run: Run, model: Model | None, similarity: str, asked: Cut) -> 
 
 def _model_miner(run: Run, settings: _Settings, model: Model) -> CollectionMiner:
     """Return the miner of the vectors of a model."""
-    from bitextfilter.workflows.vector_sources import ModelVectors
+    from bitextfilter.mining.vector_sources import ModelVectors
 
     def source(map_tasks: MapTasks, common: Common) -> ModelVectors:
         load = partial(load_model_once, model.name, common.device, common.threads)
@@ -359,7 +359,7 @@ def _miner(
     source: Callable[[MapTasks, Common], VectorSource],
 ) -> CollectionMiner:
     """Return the miner of the two files, with its folder, its index, and its workers."""
-    from bitextfilter.workflows.model_alignment import (
+    from bitextfilter.mining.model_alignment import (
         CollectionMiner,
         NeighbourSettings,
         SearchHooks,

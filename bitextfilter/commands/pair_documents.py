@@ -39,8 +39,8 @@ from bitextfilter.io.work_folder import passing_folder
 if TYPE_CHECKING:
     from bitextfilter.io.document_store import DocumentStore
     from bitextfilter.mining.comparable import Mined
+    from bitextfilter.mining.document_pairing import DocumentPairer
     from bitextfilter.scoring.model import Model
-    from bitextfilter.workflows.document_pairing import DocumentPairer
 
 _SIDES = ("source", "target")
 _EMPTY = "leave it out, or --keep-going does"
@@ -121,7 +121,7 @@ def main(run: Run, settings: _Settings) -> None:
 
 def _pairer(run: Run, model: Model, settings: _Settings) -> DocumentPairer:
     """Return the pairer with its folder."""
-    from bitextfilter.workflows.document_pairing import (
+    from bitextfilter.mining.document_pairing import (
         DocumentPairer,
         PairingHooks,
         PairingSettings,
@@ -227,7 +227,7 @@ def _rows(
     stores: tuple[DocumentStore, DocumentStore], pairs: Mined, digits: int
 ) -> Iterator[bytes]:
     """Yield a row for each pair."""
-    from bitextfilter.workflows.document_pairing import named_pairs
+    from bitextfilter.mining.document_pairing import named_pairs
 
     for source, target, score in named_pairs(stores, pairs):
         row = f"{source[1]}\t{target[1]}\t{score:.{digits}f}\n"
@@ -238,7 +238,7 @@ def _objects(
     stores: tuple[DocumentStore, DocumentStore], pairs: Mined, digits: int
 ) -> Iterator[bytes]:
     """Yield a JSON object for each pair."""
-    from bitextfilter.workflows.document_pairing import named_pairs
+    from bitextfilter.mining.document_pairing import named_pairs
 
     for source, target, score in named_pairs(stores, pairs):
         texts = [

@@ -32,13 +32,13 @@ from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
+    from bitextfilter.filters.explanations import Explainer
     from bitextfilter.io.cache import Cache
     from bitextfilter.io.spill import Scratch
     from bitextfilter.scoring.background import BackgroundSample
     from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns, VectorColumns
     from bitextfilter.scoring.second_reading import Sampled
     from bitextfilter.text.processor import TextProcessor
-    from bitextfilter.workflows.explanations import Explainer
 
 
 _OF_A_MODEL = ("model", "languages", "column_check", "device")
@@ -279,7 +279,7 @@ def _given_twice(
 
 def _explainer(columns: ScoreColumns) -> Explainer:
     """Return the explainer of the first measure of vectors; UsageError if there is none."""
-    from bitextfilter.workflows.explanations import Explainer
+    from bitextfilter.filters.explanations import Explainer
 
     if columns.vectors is None:
         raise click.UsageError("--explain is for the measures of --model")

@@ -33,7 +33,7 @@ from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
-    from bitextfilter.workflows.classifier_training import (
+    from bitextfilter.training.classifier_training import (
         ClassifierConfig,
         Contrast,
         Examples,
@@ -95,7 +95,7 @@ class _Settings:
     "bitext-train-classifier",
     _Settings,
     row_options("texts errors"),
-    training_settings("workflows.classifier_training.ClassifierConfig"),
+    training_settings("training.classifier_training.ClassifierConfig"),
     ModelName,
 )
 def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
@@ -112,8 +112,8 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     """
     from bitextfilter.models.folders import is_foreign, naming_pair
     from bitextfilter.scoring.model import load
-    from bitextfilter.workflows import classifier_training as workflow
-    from bitextfilter.workflows.classifier_start import check_start
+    from bitextfilter.training import classifier_training as workflow
+    from bitextfilter.training.classifier_start import check_start
 
     plan = _plan(settings, chosen)
     output, model = run.output("-"), run.model(any_languages=True)
@@ -153,7 +153,7 @@ def _check_model(model: Model) -> None:
 
 def _examples(run: Run, model: Model, settings: _Settings, plan: ClassifierConfig) -> Examples:
     """Read all files. Raises InputError if there are no translations."""
-    from bitextfilter.workflows.classifier_training import Examples, choose_negatives
+    from bitextfilter.training.classifier_training import Examples, choose_negatives
 
     right = [pair for path in settings.positives for pair in run.pairs(path)]
     if not right:
@@ -197,7 +197,7 @@ def _rows(run: Run, path: str, option: str, better: tuple[str, ...] = ()) -> Ite
 
 def _contrasts(run: Run, path: str) -> Iterator[Contrast]:
     """Read the damaged pairs of a file, and the same without damage."""
-    from bitextfilter.workflows.classifier_training import Contrast
+    from bitextfilter.training.classifier_training import Contrast
 
     for row in _rows(run, path, "--contrasts", ("better source", "better target")):
         source, target, quality, *better = row.texts
@@ -207,7 +207,7 @@ def _contrasts(run: Run, path: str) -> Iterator[Contrast]:
 
 def _graded(run: Run, text: str) -> GradedPairs:
     """Read pairs with grades."""
-    from bitextfilter.workflows.classifier_training import GradedPairs
+    from bitextfilter.training.classifier_training import GradedPairs
 
     path, weight = weighted(text, "--graded")
     rows = list(_rows(run, path, "--graded"))
@@ -237,7 +237,7 @@ def _noisy_corpus(
 def _plan(settings: _Settings, chosen: TrainingOptions) -> ClassifierConfig:
     """Return the configuration. Raises UsageError for options that do not go together."""
     from bitextfilter.models.folders import check_replaceable
-    from bitextfilter.workflows.classifier_training import ClassifierConfig, Negatives
+    from bitextfilter.training.classifier_training import ClassifierConfig, Negatives
 
     plan = ClassifierConfig.from_dict(
         chosen.values(),

@@ -18,7 +18,7 @@ from bitextfilter.io.rows import Row
 if TYPE_CHECKING:
     from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.training.combiner import DirectedColumns
-    from bitextfilter.workflows.combiner_training import GradedScores
+    from bitextfilter.training.combiner_training import GradedScores
 
 _FOREST = "isolation-forest"
 _KINDS = ("logistic", "monotone", _FOREST)
@@ -138,7 +138,7 @@ def _train(run: Run, settings: _Settings, bootstrap: Bootstrap, training: Traini
     """Read the rows, and write the combiner and the table."""
     from bitextfilter.settings import from_mapping
     from bitextfilter.training.combiner import CombinerSettings
-    from bitextfilter.workflows.combiner_training import TrainedCombiner
+    from bitextfilter.training.combiner_training import TrainedCombiner
 
     kind = {} if settings.kind is None else {"kind": settings.kind}
     chosen = from_mapping(CombinerSettings, {**training.values(), **kind})
@@ -159,7 +159,7 @@ def _read(run: Run, settings: _Settings) -> tuple[GradedScores, DirectedColumns]
 
     from bitextfilter.io.number_columns import NumberColumns
     from bitextfilter.training.combiner import DirectedColumns
-    from bitextfilter.workflows.combiner_training import GradedScores, Grader
+    from bitextfilter.training.combiner_training import GradedScores, Grader
 
     columns = NumberColumns(numbers=settings.names, label=settings.labels)
     labelled = settings.labels is not None

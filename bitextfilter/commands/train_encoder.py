@@ -26,8 +26,8 @@ from bitextfilter.commands.frame.training import (
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
-    from bitextfilter.workflows.encoder_training import EncoderTraining
-    from bitextfilter.workflows.runs import PivotFiles, TrainingFiles
+    from bitextfilter.training.encoder_training import EncoderTraining
+    from bitextfilter.training.runs import PivotFiles, TrainingFiles
 
 
 def _as_all_languages(value: str) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class _Settings(PairTraining):
     "bitext-train-encoder",
     _Settings,
     NEW_MODEL,
-    training_settings("workflows.encoder_training.EncoderConfig"),
+    training_settings("training.encoder_training.EncoderConfig"),
     PairColumns,
     uses="threads device",
 )
@@ -132,7 +132,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
         bitext-train-encoder --languages en,de --pairs train.tsv.gz --development dev.tsv \
             -o my-model
     """
-    from bitextfilter.workflows.encoder_training import EncoderConfig
+    from bitextfilter.training.encoder_training import EncoderConfig
 
     config = EncoderConfig.from_dict(chosen.values(settings.architecture))
     run.facts["seed"] = config.training.seed
@@ -151,13 +151,13 @@ def _training(
 ) -> tuple[type[EncoderTraining], TrainingFiles]:
     """The kind of training, and its files. Raises UsageError for files that do not fit."""
     from bitextfilter.models.folders import read_config, unverified
-    from bitextfilter.workflows import encoder_training as workflow
+    from bitextfilter.training import encoder_training as workflow
 
     with unverified():  # the training will check it
         before = read_config(settings.start[0]).get("languages", ()) if settings.start else ()
     if len(settings.languages) > 2 or len(before) > 2:
-        from bitextfilter.workflows.language_addition import LanguageAddition
-        from bitextfilter.workflows.multilingual_training import MultilingualTraining
+        from bitextfilter.training.language_addition import LanguageAddition
+        from bitextfilter.training.multilingual_training import MultilingualTraining
 
         adds = len(before) > 2 and set(before) != set(settings.languages)
         return LanguageAddition if adds else MultilingualTraining, _multilingual_files(settings)
@@ -167,7 +167,7 @@ def _training(
 
 def _multilingual_files(settings: _Settings) -> TrainingFiles:
     """The training files of more than two languages. UsageError for options of two."""
-    from bitextfilter.workflows.runs import MultilingualFiles, TrainingFiles
+    from bitextfilter.training.runs import MultilingualFiles, TrainingFiles
 
     two = ("parallel", "source_text", "target_text", "pivot", "source_pivot", "target_pivot")
     for name in (*two, "scol", "tcol", "dev_scol", "dev_tcol"):
@@ -197,7 +197,7 @@ def _files(architecture: str, settings: _Settings, columns: PairColumns) -> Trai
     """The training files. Raises UsageError for those that the architecture lacks or has not."""
     from bitextfilter.encoders.registry import PIVOT
     from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.runs import TrainingFiles
+    from bitextfilter.training.runs import TrainingFiles
 
     pairs, pivot = [], None
     if architecture == PIVOT:
@@ -232,7 +232,7 @@ def _pivot_options(settings: _Settings) -> dict[str, str | tuple[str, ...] | Non
 
 def _pivot_files(settings: _Settings, columns: Columns) -> PivotFiles:
     """The files of --source-pivot and --target-pivot. Raises UsageError unless all is there."""
-    from bitextfilter.workflows.runs import PivotFiles
+    from bitextfilter.training.runs import PivotFiles
 
     for name, value in _pivot_options(settings).items():
         if not value:

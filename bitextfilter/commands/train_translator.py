@@ -49,7 +49,7 @@ class _Settings(PairTraining):
     "bitext-train-translator",
     _Settings,
     NEW_MODEL,
-    training_settings("workflows.translator_training.TranslatorConfig"),
+    training_settings("training.translator_training.TranslatorConfig"),
     PairColumns,
     uses="threads device",
 )
@@ -75,8 +75,8 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
             --development dev.tsv --dev-scol 2 --dev-tcol 1 -o de-en
     """
     from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.runs import TrainingFiles
-    from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
+    from bitextfilter.training.runs import TrainingFiles
+    from bitextfilter.training.translator_training import TranslatorConfig, TranslatorTraining
 
     config = TranslatorConfig.from_dict(chosen.values(settings.architecture))
     error = TRANSLATOR_ERRORS[config.training.validation]

@@ -25,8 +25,8 @@ from bitextfilter.commands.frame.training import PairColumns, embeddings_option
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
-    from bitextfilter.workflows.grid import Grid, Point
-    from bitextfilter.workflows.tuning import ResultTable, TuningTask
+    from bitextfilter.tuning.grid import Grid, Point
+    from bitextfilter.tuning.tuning import ResultTable, TuningTask
 
     Points = dict[str, Point]
 
@@ -95,8 +95,8 @@ def main(run: Run, settings: _Settings, columns: PairColumns) -> None:
         bitext-tune grid.toml --languages en,de --pairs train.tsv.gz --development dev.tsv \
             -o tuning.tsv
     """
-    from bitextfilter.workflows.grid import read_grid
-    from bitextfilter.workflows.tuning import ResultTable
+    from bitextfilter.tuning.grid import read_grid
+    from bitextfilter.tuning.tuning import ResultTable
 
     needs_own_file("--output", str(settings.table), (run.common.manifest, *settings.pairs))
     grid = read_grid(settings.grid)
@@ -137,7 +137,7 @@ def _task(run: Run, settings: _Settings, columns: PairColumns) -> TuningTask:
     """Return the settings and files that all points share."""
     from bitextfilter.io.drafts import temporary_folder
     from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.tuning import TuningTask
+    from bitextfilter.tuning.tuning import TuningTask
 
     language = settings.sts_language
     return TuningTask(

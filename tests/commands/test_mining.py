@@ -15,10 +15,9 @@ from toys import DIM, sentences, toy_model
 
 from bitextfilter.commands import align
 from bitextfilter.io.digests import read_record, write_record
-from bitextfilter.mining import cluster_search, clusters, search
+from bitextfilter.mining import cluster_search, clusters, model_alignment, search
 from bitextfilter.mining import index as approximate
 from bitextfilter.scoring.model import Model
-from bitextfilter.workflows import model_alignment
 
 SOURCES, TARGETS = sentences(900, 5)
 
@@ -105,7 +104,7 @@ def test_stopped_while_encoding(
     most: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bitextfilter.workflows.model_alignment._SAFE_ROWS", 100)
+    monkeypatch.setattr("bitextfilter.mining.model_alignment._SAFE_ROWS", 100)
     options = ("--batch-size", "60", "--resume", tmp_path / "kept")
     whole = output(model, *files)
     encoded.count, encoded.most = 0, most

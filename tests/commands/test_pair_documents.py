@@ -211,7 +211,7 @@ def test_stopped_run_goes_on(
 ) -> None:
     wanted = paired(model, *folders).stdout
     words = *folders, "--resume", "work", "--batch-size", "20"
-    monkeypatch.setattr("bitextfilter.workflows.document_pairing._SAFE_SENTENCES", 30)
+    monkeypatch.setattr("bitextfilter.mining.document_pairing._SAFE_SENTENCES", 30)
     encode, calls = Model.encode_side, []
 
     def counted(self: Model, texts: Any, side: int) -> Any:

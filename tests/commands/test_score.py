@@ -333,7 +333,7 @@ def test_the_help_tells_each_measure_as_it_is() -> None:
 
 
 def test_reasons_are_one_more_column(folder: Path, model: Model) -> None:
-    from bitextfilter.workflows.explanations import Explainer
+    from bitextfilter.filters.explanations import Explainer
 
     explainer = Explainer(
         lambda *sides: model.score(*sides, "cosine")["cosine"], "cosine", model.languages

@@ -24,8 +24,8 @@ from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.io.files import locked_if_free
 from bitextfilter.models.checkpoint import load_tensors
 from bitextfilter.scoring.model import load
-from bitextfilter.workflows import runs
-from bitextfilter.workflows.encoder_training import EncoderConfig
+from bitextfilter.training import runs
+from bitextfilter.training.encoder_training import EncoderConfig
 
 TINY = {
     "architecture": "autoencoder",

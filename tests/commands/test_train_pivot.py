@@ -22,9 +22,9 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import PairFile
+from bitextfilter.training.encoder_training import EncoderConfig
 from bitextfilter.training.pivot import PivotLearner
-from bitextfilter.workflows.encoder_training import EncoderConfig
-from bitextfilter.workflows.runs import PivotFiles, TrainingFiles
+from bitextfilter.training.runs import PivotFiles, TrainingFiles
 
 WORDS = 30
 TINY = {
@@ -272,7 +272,7 @@ def test_what_is_predicted_is_counted(tmp_path: Path, monkeypatch: pytest.Monkey
             seen.append(counts)
             super().__init__(network, cell, counts, *more)
 
-    monkeypatch.setattr("bitextfilter.workflows.encoder_training.PivotLearner", Watched)
+    monkeypatch.setattr("bitextfilter.training.encoder_training.PivotLearner", Watched)
     train(tmp_path)
     lines = [line for name in ("a-c", "b-c") for line in (tmp_path / name).read_text().splitlines()]
     pivots = [line.split("\t")[1].split() for line in lines]

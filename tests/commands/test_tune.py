@@ -17,8 +17,8 @@ from console import heeding
 from bitextfilter.commands.tune import main
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.scoring.model import load
-from bitextfilter.workflows.encoder_training import EncoderTraining
-from bitextfilter.workflows.grid import read_grid
+from bitextfilter.training.encoder_training import EncoderTraining
+from bitextfilter.tuning.grid import read_grid
 
 GRID = """
 architecture = "averaging"

@@ -28,7 +28,7 @@ from bitextfilter.encoders.reference_classifier import (
     ReferenceSettings,
     save_reference_classifier,
 )
-from bitextfilter.io.judgements import Label, labels_text, read_sample
+from bitextfilter.judge.judgements import Label, labels_text, read_sample
 from bitextfilter.models.folders import writing_folder
 from bitextfilter.similarity.score_combiner import CombinedColumn, Combiner, LogisticPart
 

@@ -31,7 +31,7 @@ PATIENCE = 120.0
 EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.listdir", "sqlite3.connect"}
 """The events of Python that a run is ended at: what it does with files."""
 
-HEAVY = ("scoring.model", "scoring.inspection", "workflows.encoder_training", "commands.frame.run")
+HEAVY = ("scoring.model", "scoring.inspection", "training.encoder_training", "commands.frame.run")
 
 
 @functools.cache

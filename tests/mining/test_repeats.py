@@ -6,10 +6,10 @@ import pytest
 
 from bitextfilter.mining import documents
 from bitextfilter.mining.link_costs import LinkSettings
+from bitextfilter.mining.model_alignment import aligner
 from bitextfilter.mining.monotonic import LinkSize
 from bitextfilter.mining.repeats import Repeats, _echo
 from bitextfilter.scoring.model import Model, load
-from bitextfilter.workflows.model_alignment import aligner
 
 ENGLISH = [
     "The cat sleeps on the sofa.",

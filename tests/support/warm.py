@@ -58,7 +58,7 @@ def warm(folder: Path) -> Iterator[Path]:
 def serve(address: str) -> None:
     """Answer each request in a fork; ``WARM`` names modules to import besides."""
     import bitextfilter.scoring.model
-    import bitextfilter.workflows.encoder_training  # noqa: F401
+    import bitextfilter.training.encoder_training  # noqa: F401
 
     for name in os.environ.get("WARM", "").split():
         importlib.import_module(name)

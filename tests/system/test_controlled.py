@@ -9,9 +9,9 @@ import numpy as np
 
 from bitextfilter.io.rows import TemplatedColumns
 from bitextfilter.training.data import PairFile
+from bitextfilter.training.runs import Environment, TrainingFiles
+from bitextfilter.training.translator_training import TranslatorConfig, TranslatorTraining
 from bitextfilter.translation.translator import SearchSettings, load_translator
-from bitextfilter.workflows.runs import Environment, TrainingFiles
-from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 
 VALUES = {
     "architecture": "controlled",

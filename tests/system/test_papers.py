@@ -15,7 +15,7 @@ import pytest
 from console import ROOT
 
 from bitextfilter.settings import read_settings
-from bitextfilter.workflows.encoder_training import EncoderConfig
+from bitextfilter.training.encoder_training import EncoderConfig
 
 PAPERS = ROOT / "examples" / "papers"
 SETS = ("sts2012.one", "sts2012.two", "sts2013.one", "sts2013.two", "sts2014.one", "sts2014.two",

@@ -25,7 +25,7 @@ from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import read_thresholds
 from bitextfilter.settings import read_settings
 from bitextfilter.similarity.vectors import unit_rows
-from bitextfilter.workflows.encoder_training import EncoderConfig
+from bitextfilter.training.encoder_training import EncoderConfig
 
 EXAMPLES = ROOT / "examples"
 OPEN = (EXAMPLES / "train-a-pair" / "open.txt").read_text(encoding="utf-8").split()

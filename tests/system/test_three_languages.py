@@ -20,7 +20,7 @@ from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.folders import ATTRIBUTION, PRETRAINED, unverified, writing_folder
 from bitextfilter.scoring.background import BACKGROUND
-from bitextfilter.workflows.multilingual_training import SAMPLE_ROWS, MultilingualTraining
+from bitextfilter.training.multilingual_training import SAMPLE_ROWS, MultilingualTraining
 
 NAMES = ("aa", "ba", "ce")
 ADDED = "dv"

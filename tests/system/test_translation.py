@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bitextfilter.training.data import PairFile
+from bitextfilter.training.runs import Environment, TrainingFiles
+from bitextfilter.training.translator_training import TranslatorConfig, TranslatorTraining
 from bitextfilter.translation.translator import SearchSettings, load_translator
-from bitextfilter.workflows.runs import Environment, TrainingFiles
-from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 
 SHAPES: dict[str, dict[str, Any]] = {
     "transformer": {"width": 32, "heads": 4, "layers": 2, "feed_forward": 64},

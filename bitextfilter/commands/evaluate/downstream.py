@@ -31,8 +31,8 @@ from bitextfilter.commands.frame.training import (
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
-    from bitextfilter.workflows.downstream import DownstreamTask, Experiment, SystemResult
-    from bitextfilter.workflows.subsets import System
+    from bitextfilter.tuning.downstream import DownstreamTask, Experiment, SystemResult
+    from bitextfilter.tuning.subsets import System
 
 
 _TRAINING = options_of(
@@ -120,8 +120,8 @@ def main(run: Run, settings: _Settings, columns: PairColumns, chosen: TrainingOp
     """
     from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.io.work_folder import kept_folder
-    from bitextfilter.workflows.downstream import Experiment, result_lines, result_of
-    from bitextfilter.workflows.subsets import digests
+    from bitextfilter.tuning.downstream import Experiment, result_lines, result_of
+    from bitextfilter.tuning.subsets import digests
 
     systems, names = _systems(settings), _test_names(settings.tests)
     task = _task(run, settings, columns.development, chosen.values())
@@ -140,7 +140,7 @@ def main(run: Run, settings: _Settings, columns: PairColumns, chosen: TrainingOp
 
 def _systems(settings: _Settings) -> list[System]:
     """Return the systems; UsageError for none, and for two of one name."""
-    from bitextfilter.workflows.subsets import System
+    from bitextfilter.tuning.subsets import System
 
     systems = [System(str(where), where) for where in settings.scores]
     systems += [System("random")] if settings.random else []
@@ -165,10 +165,10 @@ def _test_names(paths: tuple[str, ...]) -> list[str]:
 def _task(run: Run, settings: _Settings, theirs: Columns, values: dict[str, Any]) -> DownstreamTask:
     """Return the settings that all systems share."""
     from bitextfilter.training.data import PairFile
+    from bitextfilter.training.translator_training import TranslatorConfig
     from bitextfilter.translation.translator import TEMPLATED
-    from bitextfilter.workflows.downstream import DownstreamTask
-    from bitextfilter.workflows.subsets import ScoredFile
-    from bitextfilter.workflows.translator_training import TranslatorConfig
+    from bitextfilter.tuning.downstream import DownstreamTask
+    from bitextfilter.tuning.subsets import ScoredFile
 
     files = run.row_settings
     if settings.file == "-":

@@ -203,7 +203,7 @@ def _suggested(
 
 def _with_noise(run: Run, file: str, model: Model, wanted: _Suggestion, seed: int) -> LabelledRows:
     """Make half of the clean pairs noise and score all."""
-    from bitextfilter.workflows.pair_scoring import NoiseTest, noise_test
+    from bitextfilter.evaluation.pair_scoring import NoiseTest, noise_test
 
     run.counts.update({"rows": 0, "rejected": 0, "clean": 0, "made noise": 0})
     test = NoiseTest(wanted.similarity, wanted.sides, seed, run.common.batch_size)

@@ -77,8 +77,8 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-evaluate neighbours --language de,en --of queries.de.txt --histogram english.txt
         bitext-evaluate neighbours --language de,en --of german.txt --hubness english.txt
     """
+    from bitextfilter.evaluation.pair_scoring import model_languages
     from bitextfilter.evaluation.result import Result
-    from bitextfilter.workflows.pair_scoring import model_languages
 
     _check(settings)
     sentences = list(_sentences(run, settings.queries))
@@ -166,7 +166,7 @@ def _sentences(run: Run, path: str) -> Iterator[str]:
 
 def _encoder(run: Run, model: Model, language: str, file: str) -> Callable[[list[str]], Vectors]:
     """Return a function that encodes sentences of *file*, and warns at the first if foreign."""
-    from bitextfilter.workflows.pair_scoring import looks_foreign
+    from bitextfilter.evaluation.pair_scoring import looks_foreign
 
     checked = False
 

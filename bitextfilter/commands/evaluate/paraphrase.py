@@ -76,8 +76,8 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
 
         bitext-evaluate paraphrase --language en --development dev.tsv test.tsv
     """
-    from bitextfilter.workflows import paraphrase_detection as detection
-    from bitextfilter.workflows.pair_scoring import model_languages
+    from bitextfilter.evaluation.pair_scoring import model_languages
+    from bitextfilter.training import paraphrase_detection as detection
 
     output, names = run.output(), (settings.development, settings.file)
     pairs = [_read(run, name, settings) for name in names]
@@ -124,8 +124,8 @@ def _encoded(run: Run, model: Model, pairs: _Pairs, languages: tuple[str, str]) 
     """Encode both sides; warn of one that does not look like its language."""
     import numpy as np
 
+    from bitextfilter.evaluation.pair_scoring import looks_foreign
     from bitextfilter.training.labelled_pairs import LabelledVectors
-    from bitextfilter.workflows.pair_scoring import looks_foreign
 
     sides = {"source": pairs.sources, "target": pairs.targets}
     for (name, side), language in zip(sides.items(), languages, strict=True):

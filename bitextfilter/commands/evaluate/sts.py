@@ -32,9 +32,9 @@ from bitextfilter.io.files import COMPRESSIONS, stream_name
 from bitextfilter.io.rows import WantedColumn, number_of
 
 if TYPE_CHECKING:
+    from bitextfilter.evaluation.pair_scoring import PairMeasure
     from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.evaluation.sts import RatedColumns, RatedSet
-    from bitextfilter.workflows.pair_scoring import PairMeasure
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _measure(
     """Return the model's measure (None: scores of a column) and facts for the signature."""
     if settings.column is not None:
         return None, {"column": settings.column}
-    from bitextfilter.workflows.pair_scoring import PairMeasure
+    from bitextfilter.evaluation.pair_scoring import PairMeasure
 
     if settings.regression is not None:
         return _regression(run, settings, seed)
@@ -161,7 +161,7 @@ def _regression(
 ) -> tuple[PairMeasure, dict[str, str | int]]:
     """Return a measure that is taught ratings, and facts for the signature."""
     from bitextfilter.evaluation.sts import read_rated_pairs
-    from bitextfilter.workflows.rating_measure import RatingMeasure
+    from bitextfilter.training.rating_measure import RatingMeasure
 
     assert settings.regression is not None and settings.development is not None
     taught, stopping = map(read_rated_pairs, (settings.regression, settings.development))

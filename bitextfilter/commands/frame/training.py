@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bitextfilter.training.data import PairFile
     from bitextfilter.training.loop import Progress
     from bitextfilter.training.multilingual import LanguageFile
-    from bitextfilter.workflows.runs import Environment
+    from bitextfilter.training.runs import Environment
 
 
 TRANSLATOR_ERRORS = {
@@ -230,7 +230,7 @@ def run_environment(
     ``output``: folder of the model, if not -o.
     """
     keep_freed_memory()
-    from bitextfilter.workflows.runs import Environment
+    from bitextfilter.training.runs import Environment
 
     device, threads = run.common.device, run.common.threads
     folder = Path(run.row_settings.output if output is None else output)

@@ -26,8 +26,8 @@ from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
+    from bitextfilter.evaluation.pair_scoring import LoadedScorers, ScorerFiles
     from bitextfilter.translation.translator import AnyTranslator, SearchSettings, Translation
-    from bitextfilter.workflows.pair_scoring import LoadedScorers, ScorerFiles
 
 _NAMED = 5
 """Lines longer than --max-length that are named; the summary counts all."""
@@ -197,7 +197,7 @@ class ScorerOptions:
 
     def files(self) -> ScorerFiles:
         """Return the files of the models, and the weights; UsageError for too many of them."""
-        from bitextfilter.workflows.pair_scoring import ScorerFiles
+        from bitextfilter.evaluation.pair_scoring import ScorerFiles
 
         folders = self.translator.split(",") if self.translator else []
         if len(folders) > 2:
@@ -226,7 +226,7 @@ def load_scorers(
     ``languages``: of the columns; None for the first translator's. Raises SettingsError for
     models of other languages, and for measures that lack a model.
     """
-    from bitextfilter.workflows.pair_scoring import load_model_scorers
+    from bitextfilter.evaluation.pair_scoring import load_model_scorers
 
     files, common = options.files(), run.common
     loaded = load_model_scorers(files, measures, languages, common.device, common.threads)

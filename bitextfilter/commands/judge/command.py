@@ -19,8 +19,8 @@ from bitextfilter.commands.judge.options import read_sample, scale_option
 from bitextfilter.errors import InputError, WorkerError
 
 if TYPE_CHECKING:
-    from bitextfilter.io.judgements import RowSample, Scale
-    from bitextfilter.workflows.asking import Question
+    from bitextfilter.judge.asking import Question
+    from bitextfilter.judge.judgements import RowSample, Scale
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-judge command './ask-a-model' sample.tsv -o labels.tsv
         bitext-judge command 'python judge.py' sample.tsv --scale good-bad --batch 50 -o labels.tsv
     """
-    from bitextfilter.io.judgements import labels_text
-    from bitextfilter.workflows.asking import Question, labels_by
+    from bitextfilter.judge.asking import Question, labels_by
+    from bitextfilter.judge.judgements import labels_text
 
     target = run.row_settings.output
     if target != "-":
@@ -85,8 +85,8 @@ def main(run: Run, settings: _Settings) -> None:
 
 def _answers(run: Run, question: Question, sample: RowSample, target: str) -> dict[str, str]:
     """Ask for the labels that are not kept yet; return all, by the pair's digest."""
-    from bitextfilter.io.judgements import SampledRow
-    from bitextfilter.workflows.asking import ask, kept_answers
+    from bitextfilter.judge.asking import ask, kept_answers
+    from bitextfilter.judge.judgements import SampledRow
 
     progress = run.progress(len(sample.rows), "rows")
     if target == "-":

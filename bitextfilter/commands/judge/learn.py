@@ -65,8 +65,8 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         bitext-judge learn sample.tsv labels.tsv --model en-de -o my-model
         bitext-judge learn sample.tsv anna.tsv ben.tsv --model multi:en,cs -o my-model --json
     """
+    from bitextfilter.judge.judgement_learning import Learnt
     from bitextfilter.models.folders import check_replaceable
-    from bitextfilter.workflows.judgement_learning import Learnt
 
     check_replaceable(Path(settings.folder))
     output = run.output("-")

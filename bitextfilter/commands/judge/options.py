@@ -14,13 +14,13 @@ from bitextfilter.io.files import stream_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bitextfilter.evaluation.judgements import Standard
-    from bitextfilter.io.judgements import Judgements, RowSample, Scale
+    from bitextfilter.judge.evaluation import Standard
+    from bitextfilter.judge.judgements import Judgements, RowSample, Scale
 
 
 def _scale(value: str) -> Scale:
     """Read a scale: ``good-bad``, ``0-100``, ``labels=V,F,A``."""
-    from bitextfilter.io.judgements import parse_scale
+    from bitextfilter.judge.judgements import parse_scale
 
     try:
         return parse_scale(value)
@@ -48,7 +48,7 @@ GOOD: Any = option(
 
 def chosen_standard(judgements: Judgements, good: str | None) -> Standard:
     """Return the labels that count as good."""
-    from bitextfilter.evaluation.judgements import standard_of
+    from bitextfilter.judge.evaluation import standard_of
 
     try:
         return standard_of(judgements.scale, good)
@@ -66,7 +66,7 @@ def refuse_twice(sample: str, labels: Sequence[str]) -> None:
 
 def read_sample(run: Run, path: str) -> RowSample:
     """Read the sample in a file."""
-    from bitextfilter.io import judgements
+    from bitextfilter.judge import judgements
 
     sample = judgements.read_sample(run.input(path), stream_name(path))
     run.counts["rows"] = len(sample.rows)
@@ -75,7 +75,7 @@ def read_sample(run: Run, path: str) -> RowSample:
 
 def read_labels(run: Run, sample: RowSample, paths: Sequence[str]) -> Judgements:
     """Read the labels of a sample in some files."""
-    from bitextfilter.io.judgements import LabelReader
+    from bitextfilter.judge.judgements import LabelReader
 
     reader = LabelReader(sample)
     for path in paths:

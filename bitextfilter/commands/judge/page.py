@@ -17,7 +17,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.io.judgements import Judgements, RowSample, Scale
+    from bitextfilter.judge.judgements import Judgements, RowSample, Scale
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-judge page sample.tsv --scale 0-100 --annotator anna --languages en,de -o page.html
         bitext-judge page sample.tsv --labels labels-anna.tsv -o page.html
     """
-    from bitextfilter.reports.judge_page import JudgePage
+    from bitextfilter.judge.page import JudgePage
     from bitextfilter.reports.page import SideLanguages
 
     output = run.output()

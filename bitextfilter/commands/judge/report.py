@@ -27,9 +27,9 @@ from bitextfilter.commands.judge.options import (
 from bitextfilter.io.files import in_utf_8, stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.judgements import JudgedRows
     from bitextfilter.evaluation.result import Bootstrap, Result
-    from bitextfilter.io.judgements import Judgements
+    from bitextfilter.judge.evaluation import JudgedRows
+    from bitextfilter.judge.judgements import Judgements
 
 _FEW = 100
 """Fewer labels give a warning."""
@@ -89,7 +89,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         bitext-judge report sample.tsv labels.tsv --column mlp --cut 0.37 --precision 0.95
         bitext-judge report sample.tsv anna.tsv ben.tsv --disagreements discuss.tsv --json
     """
-    from bitextfilter.evaluation.judgements import YieldSettings, judged_rows, judgement_result
+    from bitextfilter.judge.evaluation import YieldSettings, judged_rows, judgement_result
 
     output, apart = run.output(), settings.disagreements
     needs_own_file("--disagreements", apart, [*settings.labels, settings.sample])
@@ -108,7 +108,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
 
 
 def _write_disagreements(run: Run, judgements: Judgements, path: str) -> None:
-    from bitextfilter.evaluation.agreement import disagreements_table
+    from bitextfilter.judge.agreement import disagreements_table
 
     table = disagreements_table(judgements)
     run.output(path).write(in_utf_8("".join("\t".join(row) + "\n" for row in table)))

@@ -28,8 +28,8 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow, Row, RowParser, RowReader, WantedColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.corpus.judgement_sample import SampleSettings
-    from bitextfilter.workflows.judgement_sampling import Drawing
+    from bitextfilter.judge.judgement_sampling import Drawing
+    from bitextfilter.judge.sample import SampleSettings
 
 
 _WINDOW = 8192
@@ -69,7 +69,7 @@ class _Settings:
 
     def settings(self) -> SampleSettings:
         """Return the settings of the sample."""
-        from bitextfilter.corpus.judgement_sample import SampleSettings
+        from bitextfilter.judge.sample import SampleSettings
 
         near = float(self.near)
         return SampleSettings(self.count, self.cut, near, self.per_rule, self.seed)
@@ -102,7 +102,7 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-judge sample -i scored.tsv --header --column mlp --cut 0.37 -o sample.tsv
         bitext-judge sample -i kept.tsv --dropped rejects.tsv --count 200 -o sample.tsv
     """
-    from bitextfilter.io.judgements import sample_header
+    from bitextfilter.judge.judgements import sample_header
 
     output = run.output()
     if run.row_settings.output != "-":
@@ -118,7 +118,7 @@ def main(run: Run, settings: _Settings) -> None:
 
 def _drawn(run: Run, settings: _Settings) -> tuple[list[str], Drawing]:
     """Read the input twice; return the names of the scores, and the sample."""
-    from bitextfilter.workflows.judgement_sampling import Corpus, draw_sample
+    from bitextfilter.judge.judgement_sampling import Corpus, draw_sample
 
     wanted = tuple(WantedColumn("score", "--column", where) for where in settings.columns)
     columns = extra_columns(run, last=wanted)

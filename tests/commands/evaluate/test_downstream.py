@@ -20,7 +20,7 @@ from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.models.folders import model_digest
 from bitextfilter.training import loop
 from bitextfilter.translation.translator import load_translator
-from bitextfilter.workflows.downstream import SystemResult, result_lines
+from bitextfilter.tuning.downstream import SystemResult, result_lines
 
 pytest.importorskip("sacrebleu")
 
@@ -179,18 +179,18 @@ def test_what_is_finished_is_not_done_again(
 
 
 POINTS = [
-    ("bitextfilter.workflows.downstream.write_subset", 2, False),
+    ("bitextfilter.tuning.downstream.write_subset", 2, False),
     ("bitextfilter.training.loop.update", 2, False),
     ("bitextfilter.training.loop.update", 5, True),
     ("bitextfilter.training.loop.save_state", 2, False),
     ("bitextfilter.training.loop.save_state", 3, True),
     ("bitextfilter.models.registry.write_config", 2, True),
-    ("bitextfilter.workflows.downstream.load_translator", 1, False),
-    ("bitextfilter.workflows.downstream.write_whole", 1, False),
-    ("bitextfilter.workflows.downstream.write_record", 1, True),
-    ("bitextfilter.workflows.downstream.write_record", 3, False),
-    ("bitextfilter.workflows.downstream.write_record", 3, True),
-    ("bitextfilter.workflows.downstream.chrf", 1, False),
+    ("bitextfilter.tuning.downstream.load_translator", 1, False),
+    ("bitextfilter.tuning.downstream.write_whole", 1, False),
+    ("bitextfilter.tuning.downstream.write_record", 1, True),
+    ("bitextfilter.tuning.downstream.write_record", 3, False),
+    ("bitextfilter.tuning.downstream.write_record", 3, True),
+    ("bitextfilter.tuning.downstream.chrf", 1, False),
 ]
 
 

@@ -15,9 +15,9 @@ from toys import sentences, toy_model
 from bitextfilter.commands.evaluate import main
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.scoring.model import load
+from bitextfilter.training import paraphrase_detection
 from bitextfilter.training.labelled_pairs import LabelledVectors
-from bitextfilter.workflows import paraphrase_detection
-from bitextfilter.workflows.paraphrase_detection import DetectionConfig, measure_detectors
+from bitextfilter.training.paraphrase_detection import DetectionConfig, measure_detectors
 
 
 @pytest.fixture(scope="module", autouse=True)

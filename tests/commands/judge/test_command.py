@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from console import heeding
 
 from bitextfilter.commands.judge import main
-from bitextfilter.io.judgements import pair_digest, sample_header
 from bitextfilter.io.programs import question_line
+from bitextfilter.judge.judgements import pair_digest, sample_header
 
 PAIRS = [("one", "eins"), ("two\rlines", "zwei\u2028x"), ("three", "drei"), ("four", "vier")]
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
 from bitextfilter.commands.judge import main
-from bitextfilter.io.judgements import Label, labels_text, pair_digest, sample_header
+from bitextfilter.judge.judgements import Label, labels_text, pair_digest, sample_header
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import read_thresholds
 

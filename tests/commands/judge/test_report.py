@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.judge import main
-from bitextfilter.io.judgements import Label, labels_text, pair_digest, sample_header
+from bitextfilter.judge.judgements import Label, labels_text, pair_digest, sample_header
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Labels of people: sampled rows, questions, pages, and what models learn of them."""

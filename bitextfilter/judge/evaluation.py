@@ -1,0 +1,357 @@
+"""Yields of cuts and separation by scores, estimated from a labelled sample of a corpus.
+
+Each labelled row stands for as many rows of the corpus as its weight says. Where a stratum is
+labelled in part, the weights of its labels are raised so that they sum to its rows. Intervals are
+of a bootstrap within strata (``result.py``), whose weights are raised likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from bitextfilter.arrays import Floats, Integers, Mask
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.evaluation.result import (
+    Bootstrap,
+    Estimate,
+    Result,
+    Statistic,
+    estimates,
+    interval,
+    signature,
+)
+from bitextfilter.io.rows import number_of
+from bitextfilter.judge.agreement import AgreementFigure, measure_agreement
+from bitextfilter.judge.judgements import RULE, Judgements, Scale
+from bitextfilter.similarity.separation import Contrast, best_counts
+
+LADDER = (1.0, 0.95, *(np.arange(9, 0, -1) / 10), 0.05)
+"""The shares of rows that the cuts of the ladder keep, about."""
+
+_TIE = 1e-12
+"""Figures this close are equal but for rounding: of cuts that tie, the lowest wins."""
+
+FEWEST = 10
+"""A cut of a wanted precision keeps at least this many labelled rows."""
+
+FIGURES = ("rows", "precision", "recall", "f1")
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The labels that count as good: some words, or numbers from ``least`` up."""
+
+    words: tuple[str, ...] = ()
+    least: float | None = None
+
+    def is_good(self, label: str) -> bool:
+        """Return whether a label counts as good."""
+        return label in self.words if self.least is None else float(label) >= self.least
+
+    def __str__(self) -> str:
+        return ",".join(self.words) if self.least is None else f">={self.least:g}"
+
+
+def standard_of(scale: Scale, good: str | None) -> Standard:
+    """Return the standard *good*: words with commas, or a number.
+
+    By default the best label, or the middle of the scale. Raises SettingsError for others.
+    """
+    if scale.words:
+        words = tuple((good or scale.words[0]).split(","))
+        if unknown := [word for word in words if not scale.holds(word)]:
+            raise SettingsError(scale.fault(unknown[0]))
+        return Standard(words)
+    if good is None:
+        return Standard(least=(scale.low + scale.high) / 2)
+    if not scale.holds(good):
+        raise SettingsError(scale.fault(good))
+    return Standard(least=number_of(good.encode()))
+
+
+@dataclass(frozen=True)
+class JudgedRows:
+    """``n`` labelled rows of a sample."""
+
+    names: tuple[str, ...]
+    """The names of the scores."""
+    scores: Floats
+    """``(n, len(names))``; minus infinity where there is none."""
+    good: Floats
+    """The share of the row's labels that are good, 0 to 1: ``(n,)``."""
+    weights: Floats
+    """Rows of the corpus that each stands for, ``(n,)``."""
+    reasons: tuple[str, ...]
+    """The strata."""
+    stratum: Integers
+    """The place of each row's stratum in ``reasons``, ``(n,)``, ascending."""
+    unlabelled: dict[str, float] = field(default_factory=dict)
+    """Strata without a label, and their rows."""
+
+    @property
+    def ruled(self) -> Mask:
+        """The rows that a rule drops, ``(n,)``."""
+        ruled: Mask = np.array([each.startswith(RULE) for each in self.reasons])[self.stratum]
+        return ruled
+
+    def strata(self) -> list[Floats]:
+        """Return the number of labels in each cell of each stratum: one a row."""
+        return [np.ones(int(n)) for n in np.bincount(self.stratum)]
+
+    def drawn(self, strata: Sequence[Floats]) -> Floats:
+        """Return the weights of rows drawn anew, raised to the rows of their strata: ``(n,)``."""
+        weights = np.concatenate(strata) * self.weights
+        before, after = (np.bincount(self.stratum, each) for each in (self.weights, weights))
+        raised: Floats = weights * (before / after)[self.stratum]
+        return raised
+
+
+def judged_rows(judgements: Judgements, standard: Standard, file: str) -> JudgedRows:
+    """Return the labelled rows of a sample; InputError naming *file* for labels of one kind."""
+    sample = judgements.sample
+    every = dict.fromkeys(sorted({row.reason for row in sample.rows}), 0.0)
+    for row in sample.rows:
+        every[row.reason] += row.weight
+    places = sorted(judgements.judged, key=lambda place: sample.rows[place].reason)
+    rows = [sample.rows[place] for place in places]
+    reasons = tuple(dict.fromkeys(row.reason for row in rows))
+    stratum = np.array([reasons.index(row.reason) for row in rows])
+    weights = np.array([row.weight for row in rows])
+    labelled = np.bincount(stratum, weights)
+    raised = np.array([every[reason] for reason in reasons]) / labelled
+    good = []
+    for place in places:
+        labels = judgements.of(place).values()
+        good.append(sum(standard.is_good(each.label) for each in labels) / len(labels))
+    if min(good) == max(good) and good[0] in (0, 1):
+        kind = "good" if good[0] else "bad"
+        remedy = f"label rows of the other kind too, or see --good ({standard})"
+        raise InputError(f"every label is {kind}", file=file, remedy=remedy)
+    scores = np.array([row.scores for row in rows], np.float64).reshape(len(rows), -1)
+    return JudgedRows(
+        sample.scores,
+        np.where(np.isnan(scores), -np.inf, scores),
+        np.array(good),
+        weights * raised[stratum],
+        reasons,
+        stratum,
+        {reason: rows for reason, rows in every.items() if reason not in reasons},
+    )
+
+
+@dataclass(frozen=True)
+class JudgedCut:
+    """The figures of keeping the rows that score at least ``cut``."""
+
+    column: str
+    cut: float
+    labels: int
+    """Labelled rows that it keeps."""
+    figures: dict[str, Estimate]
+    """By the names in ``FIGURES``: rows of the corpus kept, and shares from 0 to 1."""
+    mark: str
+    """``best f1``, ``asked``, or such as ``precision>=0.95``; several with commas."""
+
+
+@dataclass(frozen=True)
+class YieldSettings:
+    """The cuts to show, and the resamples of the intervals."""
+
+    columns: Sequence[str]
+    cuts: Sequence[float] = ()
+    """Cuts to show besides, of the first column."""
+    precision: float | None = None
+    """Seek the lowest cut of at least this precision, of ``FEWEST`` labels or more."""
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
+
+
+def cut_figures(rows: JudgedRows, kept: Mask, weights: Floats) -> Floats:
+    """Return rows, precision, recall and F1 of keeping ``kept`` ``(n, cuts)``: ``(4, cuts)``.
+
+    NaN for the precision of no rows, and for the recall and F1 without good rows.
+    """
+    right, every = (weights * rows.good) @ kept, weights @ kept
+    good = float(weights @ rows.good)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.stack([every, right / every, right / good, 2 * right / (every + good)])
+
+
+def yields(rows: JudgedRows, column: str, settings: YieldSettings) -> list[JudgedCut]:
+    """Return a ladder of cuts of a column, ascending, with the best ones marked.
+
+    A row that a rule drops is kept by no cut. Intervals are of fixed cuts: the figures of a cut
+    that was chosen on these labels are slightly too good.
+    """
+    scores = rows.scores[:, rows.names.index(column)]
+    free = ~rows.ruled & np.isfinite(scores)
+    known = np.unique(scores[free])
+    if not len(known):
+        return []
+    above = _kept(scores, free, known)
+    every = cut_figures(rows, above, rows.weights)
+    marks = _marks(known, every, above.sum(axis=0), settings, column)
+    for share in LADDER:  # figures[0] falls from the lowest cut on
+        marks.setdefault(float(known[np.argmin(np.abs(every[0] - share * every[0][0]))]), [])
+    cuts = np.array(sorted(marks))
+    kept = _kept(scores, free, cuts)
+
+    def statistic(drawn: Sequence[Floats]) -> Floats:
+        return cut_figures(rows, kept, rows.drawn(drawn))
+
+    found = estimates(rows.strata(), statistic, settings.bootstrap)
+    return [
+        JudgedCut(
+            column,
+            float(cut),
+            int(kept[:, i].sum()),
+            {name: Estimate(*found[:, j, i].tolist()) for j, name in enumerate(FIGURES)},
+            ", ".join(marks[float(cut)]),
+        )
+        for i, cut in enumerate(cuts)
+    ]
+
+
+def _kept(scores: Floats, free: Mask, cuts: Floats) -> Mask:
+    kept: Mask = (scores[:, None] >= cuts) & free[:, None]
+    return kept
+
+
+def _marks(
+    cuts: Floats, figures: Floats, labels: Integers, settings: YieldSettings, column: str
+) -> dict[float, list[str]]:
+    """Return the marks of cuts to show: the best F1, those asked for, the wanted precision."""
+    marks: dict[float, list[str]] = {}
+    f1 = np.nan_to_num(figures[3])
+    marks.setdefault(float(cuts[np.argmax(f1 >= f1.max() - _TIE)]), []).append("best f1")
+    for cut in settings.cuts if column == settings.columns[0] else ():
+        marks.setdefault(cut, []).append("asked")
+    if settings.precision is not None:
+        enough = labels >= FEWEST
+        found = np.flatnonzero((figures[1] >= settings.precision - _TIE) & enough)
+        if len(found):
+            mark = f"precision>={settings.precision:g}"
+            marks.setdefault(float(cuts[found[0]]), []).append(mark)
+    return marks
+
+
+def weighted_auc(scores: Floats, good: Floats, weights: Floats) -> float:
+    """Return the AUC of weighted rows: how often a good row scores higher than a bad one.
+
+    Args:
+        scores: ``(n,)``.
+        good: the share of each row that is good, 0 to 1: ``(n,)``.
+        weights: ``(n,)``.
+
+    Returns:
+        From 0 to 1, ties as half; NaN where either kind has no weight.
+    """
+    return float(_auc(scores, good)([weights])[()])
+
+
+def _auc(scores: Floats, good: Floats) -> Statistic:
+    """Return the function from weights to the AUC; rows of equal score share a cell."""
+    distinct, cell = np.unique(-scores, return_inverse=True)
+    contrast = Contrast(-distinct, -distinct)
+
+    def statistic(weights: Sequence[Floats]) -> Floats:
+        masses = (weights[0] * good, weights[0] * (1 - good))
+        right, wrong = (np.bincount(cell, m, len(distinct)).astype(np.float64) for m in masses)
+        if not right.any() or not wrong.any():
+            return np.array(np.nan)
+        return np.array(contrast.auc(best_counts(right), wrong))
+
+    return statistic
+
+
+def column_auc(rows: JudgedRows, column: str, bootstrap: Bootstrap) -> Estimate:
+    """Return the weighted AUC of a score among the rows that no rule drops."""
+    free = ~rows.ruled
+    auc = _auc(rows.scores[free, rows.names.index(column)], rows.good[free])
+    found = estimates(rows.strata(), lambda drawn: auc([rows.drawn(drawn)[free]]), bootstrap)
+    return Estimate(*found.tolist())
+
+
+def good_shares(rows: JudgedRows, bootstrap: Bootstrap) -> Floats:
+    """Return the share of good rows in each stratum, and its 95 % interval: ``(3, strata)``."""
+    places = rows.stratum
+
+    def statistic(drawn: Sequence[Floats]) -> Floats:
+        weights = rows.drawn(drawn)
+        return np.bincount(places, weights * rows.good) / np.bincount(places, weights)
+
+    return estimates(rows.strata(), statistic, bootstrap)
+
+
+_COLUMNS = {
+    "kind": "",
+    "name": "",
+    "cut": "",
+    "labels": "",
+    **interval("rows", form=".0f"),
+    **interval("precision", "recall", "f1", "value", form=".4f"),
+    "mark": "",
+    "signature": "",
+}
+_NOTHING: dict[str, Any] = dict.fromkeys((*FIGURES, "cut", "labels", "value"))
+_NOTHING |= {"mark": "", "signature": ""}
+"""The values that a record of another kind lacks."""
+
+
+def judgement_result(
+    judgements: Judgements, rows: JudgedRows, standard: Standard, settings: YieldSettings
+) -> Result:
+    """Return the cuts of each column, its AUC, the strata, and the annotators' agreement."""
+    facts: dict[str, str | float] = {
+        "n": len(rows.good),
+        "good": str(standard),
+        "annotators": len(judgements.annotators),
+        **settings.bootstrap.facts,
+    }
+    cuts = [
+        _cut_record(cut, facts) for name in settings.columns for cut in yields(rows, name, settings)
+    ]
+    scores = [_auc_record(rows, name, settings.bootstrap, facts) for name in settings.columns]
+    strata = _reason_records(rows, settings.bootstrap)
+    agreement = [_agreement_record(each) for each in measure_agreement(judgements, standard.least)]
+    groups = {"cuts": cuts, "scores": scores, "reasons": strata, "agreement": agreement}
+    about = {"sample": judgements.sample.name, "scale": judgements.scale.name}
+    return Result("judge", _COLUMNS, groups, {**about, "good": str(standard)})
+
+
+def _auc_record(
+    rows: JudgedRows, name: str, bootstrap: Bootstrap, facts: dict[str, str | float]
+) -> dict[str, Any]:
+    auc = column_auc(rows, name, bootstrap)
+    line = signature(f"auc = {auc.value:.4f}", column=name, **facts)
+    labels = int((~rows.ruled).sum())
+    known = {"kind": "auc", "name": name, "labels": labels, "value": auc, "signature": line}
+    return _NOTHING | known
+
+
+def _reason_records(rows: JudgedRows, bootstrap: Bootstrap) -> list[dict[str, Any]]:
+    shares = good_shares(rows, bootstrap)
+    sizes = np.bincount(rows.stratum, rows.weights)
+    labels = np.bincount(rows.stratum).tolist()
+    return [
+        _NOTHING
+        | {"kind": "reason", "name": reason, "labels": labels[place], "rows": float(sizes[place])}
+        | {"precision": Estimate(*shares[:, place].tolist())}
+        for place, reason in enumerate(rows.reasons)
+    ]
+
+
+def _cut_record(cut: JudgedCut, facts: dict[str, str | float]) -> dict[str, Any]:
+    line = signature(f"cut = {cut.cut!r}", column=cut.column, **facts) if cut.mark else ""
+    known = {"kind": "cut", "name": cut.column, "cut": cut.cut, "labels": cut.labels}
+    return _NOTHING | known | cut.figures | {"mark": cut.mark, "signature": line}
+
+
+def _agreement_record(figure: AgreementFigure) -> dict[str, Any]:
+    value = None if isnan(figure.value) else figure.value
+    known = {"kind": figure.measure, "name": ", ".join(figure.annotators)}
+    return _NOTHING | known | {"labels": figure.rows, "value": value}

@@ -1,0 +1,1 @@
+"""Recipes: pipes of commands in a file, planned, run, and resumed."""

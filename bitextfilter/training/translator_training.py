@@ -1,0 +1,165 @@
+"""Translator training from files: plan, text, network, loop, validation, model folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.evaluation.bleu import bleu, check_bleu
+from bitextfilter.io.rows import TemplatedColumns
+from bitextfilter.settings import from_groups, group_rows
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.parses import TemplateSymbols
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.segment import Segmenter, SegmenterSettings, load_segmenter
+from bitextfilter.training.data import Corpus, Sentences, read_pairs
+from bitextfilter.training.loop import Stream
+from bitextfilter.training.runs import Environment, NetworkConfig, TrainingFiles, TrainingRun
+from bitextfilter.training.settings import TranslatorSettings
+from bitextfilter.training.start import check_vectors, use_vectors
+from bitextfilter.training.translator import TranslationLearner, translation_stream
+from bitextfilter.translation.network import TranslationNetwork
+from bitextfilter.translation.translator import TEMPLATED, TRANSLATORS, SearchSettings, Translator
+
+CASED: Mapping[str, Any] = {"lowercase": False}
+"""Translations are written as the training text is."""
+SMALL: Mapping[str, Any] = {"vocabulary_size": 8000, "merges": 8000}
+
+
+@dataclass(frozen=True)
+class TranslatorConfig(NetworkConfig):
+    """All settings of a run: a settings file holds them, and a model folder keeps them."""
+
+    training: TranslatorSettings
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TranslatorConfig:
+        """Build from nested names and values; missing ones have their defaults.
+
+        Raises:
+            SettingsError: an unknown name, or a value that does not fit.
+        """
+        name = str(values.get("architecture", "transformer"))
+        kinds = {
+            "shape": TRANSLATORS.find(name).settings,
+            "normalisation": Normalisation,
+            "segmentation": SegmenterSettings,
+            "training": TranslatorSettings,
+        }
+        usual = {"normalisation": CASED, "segmentation": SMALL}
+        return cls(name, **from_groups(kinds, values, usual, ["architecture"]))
+
+    @staticmethod
+    def rows() -> list[tuple[str, str, str, str]]:
+        """Every setting as a row."""
+        config = TranslatorConfig.from_dict({})
+        shapes = [
+            row
+            for name in TRANSLATORS
+            for row in group_rows(TRANSLATORS.find(name).settings(), "shape", name)
+        ]
+        return [
+            ("architecture", f"`{config.architecture}`", ", ".join(TRANSLATORS), "the network"),
+            *shapes,
+            *group_rows(config.normalisation, "normalisation"),
+            *group_rows(config.segmentation, "segmentation"),
+            *group_rows(config.training, "training"),
+        ]
+
+
+class TranslatorTraining(TrainingRun):
+    """Training of a translator."""
+
+    config: TranslatorConfig
+
+    def __init__(
+        self,
+        config: TranslatorConfig,
+        files: TrainingFiles,
+        environment: Environment,
+        processor: TextProcessor | None = None,
+    ) -> None:
+        """Read everything that the run needs, as :class:`TrainingRun` does.
+
+        *processor*: used instead of learning one.
+        """
+        self._known = processor
+        super().__init__(config, files, environment)
+
+    def check(self) -> None:
+        """See :meth:`TrainingRun.check`; DeviceError where sacreBLEU is needed and missing.
+
+        Initial vectors raise as :func:`check_vectors`.
+        """
+        if self.config.training.validation == "bleu":
+            check_bleu()
+        name, wanted = self.config.architecture, self.config.architecture in TEMPLATED
+        for file in self.files.pair_files():
+            given = file.target is None and isinstance(file.columns, TemplatedColumns)
+            if given != wanted:
+                raise SettingsError(
+                    f"{file.source}: the architecture {name} "
+                    + ("needs a column of parses" if wanted else "follows no templates")
+                    + " (--template-column)"
+                )
+        check_vectors(self.files.vectors, "shape.width", self.config.shape.width)
+
+    def read(self) -> None:
+        """See :meth:`TrainingRun.read`."""
+        sources, targets, weights, templates = read_pairs(self.files.pairs)
+        segmentation: SegmenterSettings | Segmenter = self.config.segmentation
+        if self.files.segmenter is not None:
+            segmentation = load_segmenter(self.files.segmenter)
+        self.processor = self._known or self.learn_text((sources, targets), segmentation)
+        source, target = (
+            Sentences(self.processor.ids(texts, language))
+            for texts, language in zip((sources, targets), self.processor.languages, strict=True)
+        )
+        symbols = None
+        if templates:
+            known = TemplateSymbols.learn(templates, self.config.shape.symbols)
+            self.processor.templates = known
+            symbols = Ragged.of(map(known.ids, templates))
+        self.corpus = self.short(Corpus(source, target, np.array(weights), symbols))
+
+    def make_network(self) -> TranslationNetwork:
+        """See :meth:`TrainingRun.make_network`."""
+        vocabulary, note = self.processor.vocabulary, self.environment.note
+        network = TRANSLATORS.build(
+            self.config.architecture, self.config.shape, self.processor.sizes()
+        )
+        parameters = sum(part.numel() for part in network.parameters())
+        note(f"{len(vocabulary)} subwords, {parameters} parameters")
+        use_vectors([network.table], self.files.vectors, vocabulary, note)
+        return network
+
+    def make_learner(self) -> tuple[TranslationLearner, Stream]:
+        """See :meth:`TrainingRun.make_learner`."""
+        learner = TranslationLearner(self.network, self.config.training).to(self._device)
+        return learner, translation_stream(self.corpus, self.config.training, self._device)
+
+    def validate(self, network: TranslationNetwork) -> float:
+        """Error on the development pairs by ``training.validation``; lower is better."""
+        translator = Translator(
+            self.processor, network, self.environment.device, self.environment.threads
+        )
+        sources, targets, *others = self._development
+        templates = others[0] if others else None
+        if self.config.training.validation == "bleu":
+            found = translator.translate(sources, SearchSettings(width=1), templates)
+            return 100 - bleu([row.best for row in found], targets).score
+        ids = self.processor.ids(targets, self.processor.languages[1])
+        lengths = np.array([len(row) + 1 for row in ids])
+        scores = translator.log_probabilities(sources, targets, templates)
+        return float(-(scores * lengths).sum() / lengths.sum())
+
+    def save(self, folder: Path, network: TranslationNetwork) -> None:
+        """See :meth:`TrainingRun.save`."""
+        kind = (self.config.architecture, self.config.shape)
+        TRANSLATORS.save(folder, kind, network, self.processor, self.environment.bits)

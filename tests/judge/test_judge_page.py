@@ -1,0 +1,391 @@
+"""The labelling page in a real browser: keys, labels kept and saved, and nothing let in."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, browsing, found
+
+from bitextfilter.judge.judgements import (
+    Judgements,
+    Label,
+    LabelReader,
+    RowSample,
+    SampledRow,
+    labels_text,
+    parse_scale,
+)
+from bitextfilter.judge.page import JudgePage, marked_numbers
+from bitextfilter.reports.page import SideLanguages
+
+browsers = pytest.mark.skipif(found() is None, reason="there is no Chromium here")
+
+HOSTILE = [
+    "</script><script>window.caught=1</script>",
+    "<img src=x onerror=window.caught=2>",
+    "\" onmouseover=\"window.caught=3' autofocus onfocus='window.caught=4",
+    "<!--<script>window.caught=5",
+    "${window.caught=6} {{caught}} &lt;script&gt;",
+    "a\u2028window.caught=7\u2029b",
+    "\u202eltr override",
+    "<base href=//example.org/><link rel=stylesheet href=//example.org/x>",
+]
+
+PAIRS = [
+    ("It costs 1,000 euros.", "Es kostet 1.000 Euro."),
+    ("Chapter 12 of 15", "Kapitel 13 von 15"),
+    ("שלום עולם", "hello world"),
+    ("four", "vier"),
+]
+KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Enter": 13, "Escape": 27}
+
+
+def sample(pairs: list[tuple[str, str]] = PAIRS) -> RowSample:
+    rows = [
+        SampledRow(*pair, (number / 10, float("nan")), 7 * number, "near-cut", 2.0)
+        for number, pair in enumerate(pairs, 1)
+    ]
+    return RowSample("sample.tsv", ("mlp", "cosine"), rows)
+
+
+def written(
+    folder: Path, whole: RowSample | None = None, scale: str = "good-bad", **more: object
+) -> str:
+    path = folder / "page.html"
+    page = JudgePage(whole or sample(), parse_scale(scale), "sample.tsv", **more)  # type: ignore[arg-type]
+    path.write_bytes(page.html())
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browsing(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The browser without what pages have kept; whatever a page said or asked for is a failure."""
+    chromium.resize(1280, 900)
+    chromium.prefer(color_scheme="light", reduced_motion="no-preference")
+    yield chromium
+    assert chromium.complaints() == []
+    assert [url for url in chromium.requests() if not url.startswith("blob:")] == []
+    chromium.value("localStorage.clear()")
+    chromium.value(UNASKED)
+
+
+@pytest.fixture
+def page(browser: Browser, tmp_path: Path) -> Browser:
+    browser.open(written(tmp_path, annotator="anna"))
+    return browser
+
+
+UNASKED = "BeforeUnloadEvent.prototype.preventDefault = () => {}"
+"""Leave the page without the question that Chromium asks before it leaves unsaved labels."""
+
+
+def texts(page: Browser, selector: str) -> list[str]:
+    found: list[str] = page.value(
+        f"Array.from(document.querySelectorAll({json.dumps(selector)}), e => e.textContent)"
+    )
+    return found
+
+
+def press(page: Browser, *keys: str) -> None:
+    for key in keys:
+        if key in KEYS:
+            page.press(key, KEYS[key], "\r" if key == "Enter" else "")
+        else:
+            page.press(key, ord(key.upper()), key)
+
+
+def pair(page: Browser) -> list[str]:
+    return texts(page, "#place, #source, #target")
+
+
+def pressed(page: Browser) -> list[str]:
+    return texts(page, "#labels [aria-pressed=true]")
+
+
+SAVED = """
+(() => new Promise(done => {
+  const make = URL.createObjectURL;
+  URL.createObjectURL = blob => { blob.text().then(done); return make.call(URL, blob); };
+  document.getElementById('save').click();
+  URL.createObjectURL = make;
+}))()
+"""
+
+
+def saved(page: Browser, folder: Path) -> str:
+    """The text of the file that is saved; the file itself goes to *folder*."""
+    page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    text: str = page.value(SAVED)
+    return text
+
+
+def read(text: str, whole: RowSample | None = None) -> Judgements:
+    reader = LabelReader(whole or sample())
+    reader.read(io.BytesIO(text.encode()), "labels.tsv")
+    return reader.judgements("labels.tsv")
+
+
+def test_marked_numbers() -> None:
+    assert marked_numbers("1,000 of 12", "1.000 von 13") == (
+        [("1,000 of ", 0), ("12", 1)],
+        [("1.000 von ", 0), ("13", 1)],
+    )
+    assert marked_numbers("٣ x", "3 x") == ([("٣ x", 0)], [("3 x", 0)])
+    assert marked_numbers("5 5", "5") == ([("5 ", 0), ("5", 1)], [("5", 0)])
+    assert marked_numbers("", "²") == ([], [("²", 0)])
+
+
+def test_blind_pages_hold_no_scores() -> None:
+    scale = parse_scale("good-bad")
+    blind = JudgePage(sample(), scale, "t").html().decode()
+    shown = JudgePage(sample(), scale, "t", scores=True).data()
+    assert "mlp" not in blind and "near-cut" not in blind
+    assert list(shown["scores"]) == ["mlp", "cosine"] and shown["rows"][0][-1] == [0.1, None]
+
+
+@browsers
+def test_keys_label_and_go_on(page: Browser, tmp_path: Path) -> None:
+    assert pair(page) == ["Pair 1 of 4", "It costs 1,000 euros.", "Es kostet 1.000 Euro."]
+    assert texts(page, "#origin") == ["line 7"] and texts(page, "#count") == ["0 of 4"]
+    press(page, "1")
+    assert pair(page)[0] == "Pair 2 of 4"
+    assert texts(page, "#source mark, #target mark") == ["12", "13"]
+    press(page, "b", "ArrowLeft")
+    assert pressed(page) == ["2bad"]
+    press(page, "End", "g", "2")
+    assert texts(page, "#status") == ["All pairs have a label: save them."]
+    whole = read(saved(page, tmp_path))
+    assert [label.label for label in whole.labels["anna"].values()] == [
+        "good",
+        "bad",
+        "bad",
+        "good",
+    ]
+    assert whole.scale.name == "good-bad"
+
+
+@browsers
+def test_undo(page: Browser) -> None:
+    press(page, "1", "1", "u")
+    assert pair(page)[0] == "Pair 2 of 4" and pressed(page) == []
+    page.call(
+        "Input.dispatchKeyEvent", type="rawKeyDown", key="z", windowsVirtualKeyCode=90, modifiers=2
+    )
+    assert pair(page)[0] == "Pair 1 of 4" and texts(page, "#count") == ["0 of 4"]
+    press(page, "u")
+    assert page.value("document.getElementById('undo').disabled")
+
+
+@browsers
+def test_notes(page: Browser, tmp_path: Path) -> None:
+    press(page, "n")
+    assert page.value("document.activeElement.id") == "note"
+    page.call("Input.insertText", text="1 odd\tnote")
+    press(page, "Enter", "2")
+    whole = read(saved(page, tmp_path))
+    (label,) = whole.labels["anna"].values()
+    assert (label.label, label.note) == ("bad", "1 odd note")
+    press(page, "ArrowLeft")
+    assert page.value("document.getElementById('note').value") == "1 odd note"
+
+
+@browsers
+def test_labels_are_kept_by_name(browser: Browser, tmp_path: Path) -> None:
+    address = written(tmp_path)
+
+    def begin(name: str) -> None:
+        browser.value(UNASKED)
+        browser.open(address)
+        assert browser.value("document.getElementById('start').open")
+        browser.call("Input.insertText", text=name)
+        press(browser, "Enter")
+        assert texts(browser, "#who") == [f"by {name}"]
+
+    begin("anna")
+    press(browser, "1", "2")
+    begin("ben")
+    assert texts(browser, "#count") == ["0 of 4"]
+    press(browser, "2")
+    begin("anna")
+    assert texts(browser, "#count") == ["2 of 4"] and pair(browser)[0] == "Pair 3 of 4"
+    begin("__proto__")
+    assert texts(browser, "#count") == ["0 of 4"]
+
+
+@browsers
+def test_nameless_labels_are_refused(browser: Browser, tmp_path: Path) -> None:
+    browser.open(written(tmp_path))
+    press(browser, "Enter", "Escape", "Escape")
+    browser.value("new Promise(done => setTimeout(done, 50))")
+    assert browser.value("document.getElementById('start').open")
+    assert not browser.value("document.getElementById('content').checkVisibility()")
+
+
+LEAVING = """
+(e => { window.dispatchEvent(e); return e.defaultPrevented; })(
+  new Event('beforeunload', { cancelable: true }))
+"""
+
+
+@browsers
+def test_unsaved_labels_are_warned_of(page: Browser, tmp_path: Path) -> None:
+    assert page.value(LEAVING) is False
+    press(page, "1")
+    assert page.value(LEAVING) is True
+    saved(page, tmp_path)
+    assert page.value(LEAVING) is False
+    press(page, "u")
+    assert page.value(LEAVING) is True
+
+
+@browsers
+def test_the_file_is_saved(page: Browser, tmp_path: Path) -> None:
+    press(page, "1")
+    text = saved(page, tmp_path)
+    while not (tmp_path / "labels-anna.tsv").exists():
+        page.value("new Promise(done => setTimeout(done, 20))")
+    assert (tmp_path / "labels-anna.tsv").read_text() == text
+
+
+LOAD = """
+(async text => {
+  const list = new DataTransfer();
+  list.items.add(new File([text], 'labels.tsv'));
+  const field = document.getElementById('file');
+  field.files = list.files;
+  field.dispatchEvent(new Event('change'));
+  await new Promise(done => setTimeout(done, 50));
+  return document.getElementById('status').textContent;
+})(%s)
+"""
+
+
+def load(page: Browser, text: str) -> str:
+    said: str = page.value(LOAD % json.dumps(text))
+    return said
+
+
+def labels(*words: str, scale: str = "good-bad", annotator: str = "anna") -> str:
+    rows = sample().rows
+    made = [Label(r.row, r.pair, w, scale, annotator) for r, w in zip(rows, words, strict=False)]
+    return labels_text(made).decode()
+
+
+@browsers
+def test_a_saved_file_is_loaded(page: Browser, tmp_path: Path) -> None:
+    text = labels("bad", "good")
+    assert load(page, "\ufeff" + text.replace("\n", "\r\n")) == "Loaded 2 labels."
+    assert pair(page)[0] == "Pair 3 of 4"
+    assert saved(page, tmp_path) == text
+
+
+@browsers
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x\n", "labels.tsv: line 1: not the header of a labels file"),
+        (labels("good", "fine"), "labels.tsv: line 3: the label fine is not on the scale"),
+        (labels("good", annotator="ben"), "labels.tsv: no labels by anna; by ben"),
+        (labels("5", scale="0-100"), "labels.tsv: line 2: the scale is 0-100"),
+        (labels("good").replace(sample().rows[0].pair, "0" * 16),
+         "labels.tsv: line 2: row 7 is not in this sample"),
+        (labels("good") + "1\t2\n", "labels.tsv: line 3: 2 columns"),
+    ],
+)  # fmt: skip
+def test_other_files_are_refused(page: Browser, text: str, said: str) -> None:
+    assert load(page, text) == said
+    assert texts(page, "#count") == ["0 of 4"]
+
+
+@browsers
+def test_numbers(browser: Browser, tmp_path: Path) -> None:
+    browser.open(written(tmp_path, scale="0-100", annotator="anna"))
+    assert len(texts(browser, "#labels button")) == 11
+    press(browser, "7", "+")
+    browser.value("document.getElementById('number').focus()")
+    browser.call("Input.insertText", text="33.5")
+    press(browser, "Enter")
+    browser.value("document.getElementById('number').focus()")
+    browser.call("Input.insertText", text="101")
+    press(browser, "Enter")
+    assert texts(browser, "#status") == ["101 is not from 0 to 100."]
+    whole = read(saved(browser, tmp_path))
+    assert [label.label for label in whole.labels["anna"].values()] == ["70", "100", "33.5"]
+
+
+@browsers
+def test_words(browser: Browser, tmp_path: Path) -> None:
+    browser.open(written(tmp_path, scale="labels=V,F,nonsense,L", annotator="anna"))
+    press(browser, "f", "4", "n")
+    assert page_focus(browser) == "note"
+    assert texts(browser, "#count") == ["2 of 4"]
+    whole = read(saved(browser, tmp_path))
+    assert [label.label for label in whole.labels["anna"].values()] == ["F", "L"]
+
+
+def page_focus(page: Browser) -> str:
+    focus: str = page.value("document.activeElement.id")
+    return focus
+
+
+@browsers
+def test_earlier_labels_are_there(browser: Browser, tmp_path: Path) -> None:
+    earlier = read(labels("bad", "good"))
+    browser.open(written(tmp_path, annotator="anna", earlier=earlier))
+    assert texts(browser, "#count") == ["2 of 4"] and pressed(browser) == ["2bad"]
+
+
+@browsers
+def test_directions_and_scores(browser: Browser, tmp_path: Path) -> None:
+    languages = SideLanguages("he", "en")
+    browser.open(written(tmp_path, annotator="a", scores=True, languages=languages))
+    press(browser, "ArrowRight", "ArrowRight")
+    assert texts(browser, "#origin") == ["line 21  ·  mlp: 0.3  ·  cosine: none"]
+    sides = "['source', 'target'].map(i => document.getElementById(i))"
+    assert browser.value(f"{sides}.map(e => e.lang + getComputedStyle(e).direction)") == [
+        "hertl",
+        "enltr",
+    ]
+
+
+@browsers
+def test_help_lists_the_keys(page: Browser) -> None:
+    press(page, "?")
+    assert page.value("document.getElementById('help').open")
+    assert "u Ctrl+Z" in texts(page, "#keys dt")
+    press(page, "1")
+    assert texts(page, "#count") == ["0 of 4"]
+    press(page, "Escape")
+    assert not page.value("document.getElementById('help').open")
+
+
+@browsers
+def test_hostile_text_is_text(browser: Browser, tmp_path: Path) -> None:
+    whole = sample([(text, f"{n} {text}") for n, text in enumerate(HOSTILE)])
+    browser.open(written(tmp_path, whole, annotator=HOSTILE[0]))
+    seen = []
+    for _ in HOSTILE:
+        seen += texts(browser, "#source")
+        press(browser, "2")
+    assert seen == HOSTILE
+    assert browser.value("typeof window.caught") == "undefined"
+    assert browser.value("document.querySelectorAll('script, img, svg, base, link').length") == 2
+    assert len(read(saved(browser, tmp_path), whole).judged) == len(HOSTILE)
+
+
+@browsers
+@pytest.mark.parametrize("width", [360, 1280])
+def test_it_fits(browser: Browser, tmp_path: Path, width: int) -> None:
+    browser.resize(width, 800)
+    browser.open(written(tmp_path, sample([("x" * 500, "漢" * 500)]), scale="0-100", annotator="a"))
+    assert browser.value("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,219 @@
+"""A point of a grid: its key, its training, its figure."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import toys
+
+from bitextfilter.errors import InputError, NotFoundError, SettingsError
+from bitextfilter.filters.registry import parse_rule
+from bitextfilter.io.rows import Columns
+from bitextfilter.scoring.model import load
+from bitextfilter.training.data import PairFile
+from bitextfilter.training.encoder_training import EncoderConfig, EncoderTraining
+from bitextfilter.tuning.grid import Point
+from bitextfilter.tuning.tuning import TuningTask, mean_pearson
+
+TINY = {
+    "architecture": "averaging",
+    "shape": {"embedding": 8},
+    "segmentation": {"kind": "none"},
+    "training": {"translation": 0, "autoencoding": 0, "batch_size": 16, "validate_every": 2},
+}
+
+
+def point(*rules: str, sample: int | None = None, **training: object) -> Point:
+    plan = {**TINY, "training": {**TINY["training"], "passes": 1, **training}}  # type: ignore[dict-item]
+    values = {} if sample is None else {"sample": sample}
+    return Point(values, EncoderConfig.from_dict(plan), tuple(map(parse_rule, rules)))
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> TuningTask:
+    for name, count, seed in (("train", 60, 1), ("dev", 20, 2)):
+        pairs = zip(*toys.sentences(count, seed), strict=True)
+        (tmp_path / name).write_text("".join(f"{s}\t{t}\n" for s, t in pairs))
+    (tmp_path / "work").mkdir()
+    development = PairFile(str(tmp_path / "dev"))
+    pairs = (str(tmp_path / "train"),)
+    return TuningTask(("aa", "ba"), pairs, Columns(), development, tmp_path / "work")
+
+
+def test_a_key_hangs_on_settings_rules_and_content_alone(task: TuningTask, tmp_path: Path) -> None:
+    base = task.key(point("length:maximum=5"))
+    assert base == task.key(dataclasses.replace(point("length:maximum=5"), values={"other": 1}))
+    (tmp_path / "copy").write_bytes((tmp_path / "train").read_bytes())
+    same = dataclasses.replace(task, pairs=(str(tmp_path / "copy"),), models=tmp_path)
+    assert base == same.key(point("length:maximum=5"))
+    (tmp_path / "model.arpa").write_text("one")
+    others = [
+        task.key(point("length:maximum=6")),
+        task.key(point("length:maximum=5", seed=2)),
+        task.key(point("length:maximum=5", sample=3)),
+        task.key(dataclasses.replace(point(), values={"pairs": str(tmp_path / "dev")})),
+        task.key(point(f"perplexity:source={tmp_path / 'model.arpa'},maximum=9")),
+        dataclasses.replace(task, columns=Columns(2, 1)).key(point("length:maximum=5")),
+        dataclasses.replace(task, sts=(str(tmp_path / "dev"),)).key(point("length:maximum=5")),
+    ]
+    (tmp_path / "model.arpa").write_text("other")
+    others.append(task.key(point(f"perplexity:source={tmp_path / 'model.arpa'},maximum=9")))
+    (tmp_path / "train").write_text("a0\tb0\n")
+    others.append(task.key(point("length:maximum=5")))
+    assert len({base, *others}) == 1 + len(others)
+    with pytest.raises(NotFoundError, match="missing: cannot be opened"):
+        dataclasses.replace(task, pairs=("missing",)).key(point())
+
+
+def test_a_key_hangs_on_the_model_of_a_rule_and_on_the_version(
+    task: TuningTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = toys.toy_model(tmp_path / "toy")
+    named = point(f"paraphrase-score:model={folder}")
+    keys = [task.key(named), task.key(point("paraphrase-score:model=toy"))]
+    assert task.key(named) == keys[0]
+    monkeypatch.setattr("bitextfilter.models.folders.PRETRAINED", tmp_path)
+    keys.append(task.key(point("paraphrase-score:model=toy")))
+    (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
+    keys += [task.key(named), task.key(point("paraphrase-score:model=toy"))]
+    monkeypatch.setattr("bitextfilter.tuning.tuning.__version__", "0.0.0")
+    keys.append(task.key(named))
+    assert len(set(keys)) == 6
+    assert task.key(point("literals:any=" + 300 * "a")) != keys[-1]
+
+
+def test_a_point_is_trained_on_the_pairs_it_selects(task: TuningTask, tmp_path: Path) -> None:
+    lines = (tmp_path / "train").read_text().splitlines()
+    short = sum(len(line.split("\t")[0].split()) <= 5 for line in lines)
+    assert 10 < short < 50
+    found = [
+        task(("every", point())),
+        task(("short", point("length:maximum=5"))),
+        task(("sampled", point("length:maximum=5", sample=10))),
+    ]
+    assert [outcome.pairs for outcome in found] == [60, short, 10]
+    assert [outcome.key for outcome in found] == ["every", "short", "sampled"]
+    assert all(outcome.figure is not None and 0 <= outcome.figure <= 100 for outcome in found)
+    assert found[0].update in (2, 4) and found[0].seconds > 0
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_the_figure_is_that_of_the_kept_model(task: TuningTask, tmp_path: Path) -> None:
+    pairs = [line.split("\t") for line in (tmp_path / "dev").read_text().splitlines()]
+    judged = "".join(f"{i % 6}\t{s}\t{t}\n" for i, (s, t) in enumerate(pairs))
+    (tmp_path / "sts").write_text(judged + f"\t{pairs[0][0]}\t{pairs[1][1]}\n")
+    task = dataclasses.replace(task, sts=(str(tmp_path / "sts"),), models=tmp_path / "models")
+    outcome = task(("one", point("length:maximum=7")))
+    model = load(tmp_path / "models" / "one")
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["one"]
+    sources, targets = zip(*pairs, strict=True)
+    cosine = model.score(sources, targets, ["cosine"])["cosine"]
+    expected = 100 * np.corrcoef(cosine, np.arange(20) % 6)[0, 1]
+    assert outcome.figure == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_half_trained_model_is_not_kept(
+    task: TuningTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    keep = EncoderTraining.keep
+
+    def killed(self: EncoderTraining, *given: Any) -> None:
+        keep(self, *given)
+        seen.extend((tmp_path / "models").glob("*"))
+        raise KeyboardInterrupt
+
+    (tmp_path / "models").mkdir()
+    task = dataclasses.replace(task, models=tmp_path / "models")
+    with monkeypatch.context() as patched:
+        patched.setattr(EncoderTraining, "keep", killed)
+        with pytest.raises(KeyboardInterrupt):
+            task(("one", point()))
+    assert seen == [] and list((tmp_path / "models").iterdir()) == []
+    outcome = task(("one", point()))
+    (kept,) = (tmp_path / "models").iterdir()
+    assert kept.name == "one" and outcome.figure is not None
+    assert load(kept).languages == ("aa", "ba")
+
+
+def test_no_pairs_and_a_diverging_training_are_notes(task: TuningTask, tmp_path: Path) -> None:
+    outcome = task(("a", point("length:minimum=90,maximum=100")))
+    assert outcome.figure is None and outcome.note == "no pair passes the rules"
+    outcome = task(("b", point(optimiser="sgd", learning_rate=1e38, warmup=0, passes=5, clip=0)))
+    assert outcome.figure is None and "not a number" in outcome.note
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def decoding(architecture: str, translation: int) -> EncoderConfig:
+    return EncoderConfig.from_dict(
+        {
+            "architecture": architecture,
+            "training": {"translation": translation, "autoencoding": 0},
+        }
+    )
+
+
+def test_what_every_point_needs_is_checked_before(task: TuningTask) -> None:
+    task.check(point("length"))
+    with pytest.raises(SettingsError, match="no training pairs"):
+        dataclasses.replace(task, pairs=()).check(point())
+    with pytest.raises(SettingsError, match="column 'score' is no number"):
+        task.check(point("column:column=score"))
+    with pytest.raises(SettingsError, match="the architecture trigram reads none"):
+        task.check(Point({}, decoding("trigram", 1), ()))
+    for fit in (decoding("trigram", 0), decoding("word,trigram", 1), decoding("averaging", 1)):
+        task.check(Point({}, fit, ()))
+    with pytest.raises(NotFoundError):
+        task.check(point("perplexity:source=missing.arpa,maximum=9"))
+
+
+def test_the_probe_of_the_folder_of_models_does_not_stay(
+    task: TuningTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it could not be removed, the next run removes it."""
+    task = dataclasses.replace(task, models=tmp_path / "models")
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        task.prepare()
+    assert list((tmp_path / "models").iterdir())
+    task.prepare()
+    assert not list((tmp_path / "models").iterdir())
+
+
+def test_the_mean_is_over_files_and_undefined_with_one_of_them(tmp_path: Path) -> None:
+    model = load(toys.toy_model(tmp_path / "model"))
+    figures = []
+    for seed, count in ((1, 12), (2, 30)):
+        sources, targets = toys.sentences(count, seed)[0], toys.sentences(count, seed + 5)[1]
+        human = np.random.default_rng(seed).random(count).tolist()
+        rows = zip(human, sources, targets, strict=True)
+        (tmp_path / f"{seed}").write_text("".join(f"{h!r}\t{s}\t{t}\n" for h, s, t in rows))
+        cosine = model.score(sources, targets, ["cosine"])["cosine"]
+        figures.append(100 * np.corrcoef(human, cosine)[0, 1])
+    files = [str(tmp_path / "1"), str(tmp_path / "2")]
+    assert mean_pearson(model, files) == pytest.approx(np.mean(figures), abs=1e-4)
+    (tmp_path / "3").write_text("1\ta1 a2\tb1\n1\ta3 a2\tb3\n")
+    assert mean_pearson(model, [*files, str(tmp_path / "3")]) is None
+    (tmp_path / "4").write_text("1\ta1 a2\ta1\n2\ta3 a2\ta3 a2\n3\ta4\ta4 a4\n")
+    assert mean_pearson(model, [str(tmp_path / "4")], ("aa", "aa")) is not None
+
+
+@pytest.mark.parametrize("text", ["1\ta\tb\n", "\ta\tb\n \ta\tb\n2\tc\td\n", ""])
+def test_too_few_scores_are_said(tmp_path: Path, text: str) -> None:
+    model = load(toys.toy_model(tmp_path / "model"))
+    (tmp_path / "sts.tsv").write_text(text)
+    with pytest.raises(InputError, match=r"sts.tsv: too few pairs to correlate: [01], and [02] "):
+        mean_pearson(model, [str(tmp_path / "sts.tsv")])
+
+
+def test_blank_scores_are_counted_over_files(task: TuningTask, tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("one", "two")]
+    Path(files[0]).write_text("1\ta\tb\n\ta\tb\n2\tc\td\n")
+    Path(files[1]).write_text("\ta\tb\n1\ta\tb\n \ta\tb\n2\tc\td\n")
+    assert dataclasses.replace(task, sts=tuple(files)).prepare() == 3
+    assert task.prepare() == 0
