@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from bitextfilter.models.attention import MultiHeadAttention, sinusoids
+from bitextfilter.models.layers import MultiHeadAttention, sinusoids
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.vocabulary import BEGIN, END, PAD
 from bitextfilter.translation.transformer import TransformerNetwork

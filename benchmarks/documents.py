@@ -26,7 +26,7 @@ from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.commands.frame.command import steady_speed_and_memory
 
 if TYPE_CHECKING:
-    from bitextfilter.io.document_files import LinkedIndices
+    from bitextfilter.io.documents import LinkedIndices
     from bitextfilter.mining.link_costs import VectorLinkCosts
     from bitextfilter.scoring.model import Model
 
@@ -71,7 +71,7 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
 def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
     """Costs of links by the model."""
     from bitextfilter.mining.link_costs import KnownBefore, LinkSettings, VectorLinkCosts
-    from bitextfilter.mining.sentence_groups import Document, character_ends
+    from bitextfilter.mining.monotonic import Document, character_ends
     from bitextfilter.mining.word_coverage import WordCoverage, document_words
     from bitextfilter.similarity.vectors import unit_rows
 

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bitextfilter.io.document_files import read_links
+from bitextfilter.io.documents import read_links
 from bitextfilter.mining.chunks import ChunkSettings, ChunkSide, chunks_of, paragraph_numbers
 from bitextfilter.mining.monotonic import Link
 

@@ -134,7 +134,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
     with watch.stage("import"):
         from bitextfilter.commands.frame.run import Run
         from bitextfilter.commands.score import main as command
-        from bitextfilter.encoders.average_encoder import AverageEncoder
+        from bitextfilter.encoders.averages import AverageEncoder
         from bitextfilter.scoring import score_columns
         from bitextfilter.text import language
         from bitextfilter.text.processor import TextProcessor

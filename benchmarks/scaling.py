@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import median
 
 from bitextfilter.io.files import open_input
-from bitextfilter.io.shards import cut
+from bitextfilter.io.work_folder import cut
 
 LAUNCHER = Path(__file__).parents[1] / "bin" / "bitext-score"
 

@@ -14,7 +14,7 @@ import time
 import torch
 
 from bitextfilter.encoders.combination import mean_of_rows
-from bitextfilter.training.lazy_adam import LazyAdam
+from bitextfilter.training.loop import LazyAdam
 
 SENTENCES, TRIGRAMS, OWN, WIDTH, TURNS = 1000, 90, 12_000, 256, 7
 

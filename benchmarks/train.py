@@ -36,8 +36,8 @@ def change(variant: str, learner: Any) -> None:
     import torch
     from torch.nn import functional
 
-    from bitextfilter.models import attention
-    from bitextfilter.training import translator
+    from bitextfilter.models import layers as attention
+    from bitextfilter.training import translator_training as translator
 
     def torch_attention(queries: Any, memory: Any, mask: Any, causal: bool) -> Any:
         keys, values = memory
@@ -68,7 +68,7 @@ def train(variant: str, updates: int, threads: int) -> None:
     from bitextfilter.training.data import Corpus, Sentences
     from bitextfilter.training.loop import update
     from bitextfilter.training.settings import TranslatorSettings
-    from bitextfilter.training.translator import TranslationLearner, translation_stream
+    from bitextfilter.training.translator_training import TranslationLearner, translation_stream
     from bitextfilter.translation.translator import TRANSLATORS
 
     torch.manual_seed(1)

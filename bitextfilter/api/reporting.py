@@ -18,7 +18,7 @@ from bitextfilter.api.scoring import recommended
 from bitextfilter.errors import SettingsError
 
 if TYPE_CHECKING:
-    from bitextfilter.reports.score_view import Corpus
+    from bitextfilter.reports.page import Corpus
     from bitextfilter.scoring.model import Model
 
 _LARGEST = 3.4e38
@@ -101,7 +101,7 @@ def _corpus(
     survey: tuple[Sequence[str], str, int],
 ) -> Corpus:
     """Read pairs: the members at the *places* of scores, label and reasons."""
-    from bitextfilter.reports.score_view import Corpus
+    from bitextfilter.reports.page import Corpus
     from bitextfilter.reports.survey import Sample, Survey
 
     names, unit, seed = survey

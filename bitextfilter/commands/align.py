@@ -23,9 +23,14 @@ from bitextfilter.commands.align_documents import (
     write_alignments,
 )
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.documents import reject_line_of, warn_of_languages, without_tab
+from bitextfilter.commands.frame.documents import (
+    LinkForm,
+    RowForm,
+    reject_line_of,
+    warn_of_languages,
+    without_tab,
+)
 from bitextfilter.commands.frame.given import VectorFiles
-from bitextfilter.commands.frame.links import LinkForm, RowForm
 from bitextfilter.commands.frame.options import (
     COUNT,
     NO_CUT,

@@ -13,19 +13,17 @@ from click.core import ParameterSource
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.documents import (
+    AlignedDocument,
+    LinkForm,
     ReadDocument,
     SentenceReader,
+    Sides,
+    kept_links,
     warn_of_languages,
+    written_links,
 )
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.language_options import as_languages
-from bitextfilter.commands.frame.links import (
-    AlignedDocument,
-    LinkForm,
-    Sides,
-    kept_links,
-    written_links,
-)
 from bitextfilter.commands.frame.options import (
     NO_CUT,
     RECOMMENDED,
@@ -40,7 +38,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.document_files import FileUses, ListedPair, read_document_list
+from bitextfilter.io.documents import FileUses, ListedPair, read_document_list
 from bitextfilter.io.files import open_output, stream_name
 
 if TYPE_CHECKING:

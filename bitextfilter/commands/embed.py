@@ -51,7 +51,7 @@ def main(run: Run, settings: _Settings) -> None:
     """
     import numpy as np
 
-    from bitextfilter.io.array_file import ArrayWriter
+    from bitextfilter.io.vector_file import ArrayWriter
 
     output = run.output()
     run.facts["language"] = settings.language

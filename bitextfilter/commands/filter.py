@@ -325,7 +325,7 @@ def _windows(run: Run, rows: RowReader, line_filter: LineFilter) -> Iterator[Fil
 
 def _suggest(run: Run, opened: Callable[[], tuple[RowReader, LineFilter]], share: Fraction) -> None:
     """Write a file of rules with bounds from the rows."""
-    from bitextfilter.filters.suggestion import CleanRows, kept_share, percent, rules_file
+    from bitextfilter.filters.registry import CleanRows, kept_share, percent, rules_file
 
     if run.scaling.by_shards or run.scaling.shard:
         raise click.UsageError("--suggest reads all rows at once: not by shards")

@@ -337,7 +337,7 @@ def grade(run: Run, settings: _Graded) -> None:
         writing_folder,
     )
     from bitextfilter.scoring.grades import merge_grades, read_grades, write_grades
-    from bitextfilter.training.grading import grade_languages
+    from bitextfilter.training.multilingual_training import grade_languages
 
     folder, source = Path(settings.folder), find_model(settings.name)
     check_replaceable(folder)
@@ -388,7 +388,7 @@ def join(run: Run, settings: _Joined) -> None:
         bitext-models join en-de my-autoencoder --weight 0.25 --pairs clean.tsv.gz -o my-model
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.training.joining import join_models
+    from bitextfilter.training.derived_models import join_models
 
     models = find_model(settings.first), find_model(settings.second)
     join_models(models, settings.weight, settings.pairs, Path(settings.folder))
@@ -416,7 +416,7 @@ def prune(run: Run, settings: _Pruned) -> None:
         bitext-models prune my-multi --languages de,cs -o my-de-cs
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.training.pruning import prune_model
+    from bitextfilter.training.derived_models import prune_model
 
     output = Path(settings.folder)
     run.counts.update(prune_model(find_model(settings.name), settings.languages, output))

@@ -26,8 +26,7 @@ from bitextfilter.io.files import make_folder
 from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
 
 if TYPE_CHECKING:
-    from bitextfilter.reports.page import Report
-    from bitextfilter.reports.score_view import Corpus
+    from bitextfilter.reports.page import Corpus, Report
     from bitextfilter.reports.survey import Sample
 
 
@@ -247,7 +246,7 @@ def _recommended(run: Run, settings: _Settings, names: Sequence[str]) -> dict[st
 
 def _corpus(run: Run, settings: _Settings, reader: RowReader, names: Sequence[str]) -> Corpus:
     """Read all rows of a file."""
-    from bitextfilter.reports.score_view import Corpus
+    from bitextfilter.reports.page import Corpus
     from bitextfilter.reports.survey import Survey
 
     before = run.counts.copy()

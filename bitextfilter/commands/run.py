@@ -17,9 +17,9 @@ from bitextfilter.commands.frame.options import COUNT, argument, flag, option, r
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
-    from bitextfilter.recipes.recipe_plan import Plan, Spelling
-    from bitextfilter.recipes.recipe_run import Call
-    from bitextfilter.recipes.recipes import Value
+    from bitextfilter.recipes.plan import Plan, Spelling
+    from bitextfilter.recipes.recipe import Value
+    from bitextfilter.recipes.run import Call
 
 _OWN_STATE = {"cache", "resume", "work"}
 """Options that name a folder which is both read and written, and changes no result."""
@@ -68,8 +68,8 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-run recipe.toml --data crawl --set out=cleaned --jobs 2 --manifest run.json
         bitext-run recipe.toml --graph mermaid -o recipe.mmd
     """
-    from bitextfilter.recipes.recipe_plan import make_plan
-    from bitextfilter.recipes.recipes import read_recipe
+    from bitextfilter.recipes.plan import make_plan
+    from bitextfilter.recipes.recipe import read_recipe
 
     recipe = read_recipe(settings.recipe, dict(map(_assignment, settings.variables)))
     plan = make_plan(recipe, spell, settings.data)
@@ -88,8 +88,7 @@ def _assignment(text: str) -> tuple[str, str]:
 
 def _shown(plan: Plan, graph: str | None) -> str:
     """Return the plan as a graph or a script."""
-    from bitextfilter.recipes.recipe_plan import states
-    from bitextfilter.recipes.recipe_text import dot, mermaid, script
+    from bitextfilter.recipes.plan import dot, mermaid, script, states
 
     if graph is not None:
         return {"mermaid": mermaid, "dot": dot}[graph](plan)
@@ -99,8 +98,8 @@ def _shown(plan: Plan, graph: str | None) -> str:
 def _run(run: Run, plan: Plan, jobs: int) -> None:
     """Run a plan; write the table, and put all records into the manifest."""
     from bitextfilter.io.pipes import ProgramError, Programs
-    from bitextfilter.recipes.recipe_run import Runner
-    from bitextfilter.recipes.recipe_text import table
+    from bitextfilter.recipes.plan import table
+    from bitextfilter.recipes.run import Runner
 
     output = run.output()
     runner = Runner(plan, _caller(run.common.quiet), tell, Programs())
@@ -138,7 +137,7 @@ def spell(words: Sequence[str], options: Mapping[str, Value], arguments: Sequenc
 
     Raises WrongOptionError.
     """
-    from bitextfilter.recipes.recipe_plan import Spelling, WrongOptionError
+    from bitextfilter.recipes.plan import Spelling, WrongOptionError
     from bitextfilter.settings import nearest
 
     found = _command(words)
@@ -163,7 +162,7 @@ def spell(words: Sequence[str], options: Mapping[str, Value], arguments: Sequenc
 def _command(words: Sequence[str]) -> click.Command:
     """Return the command of a name, and perhaps of a subcommand. Raises WrongOptionError."""
     from bitextfilter.commands.main import COMMANDS, command_of
-    from bitextfilter.recipes.recipe_plan import WrongOptionError
+    from bitextfilter.recipes.plan import WrongOptionError
     from bitextfilter.settings import nearest
 
     name = words[0]
@@ -195,7 +194,7 @@ def _options(found: click.Command) -> dict[str, click.Option]:
 
 def _words(name: str, value: Value, known: click.Option) -> list[str]:
     """Return an option and its value as words. Raises WrongOptionError."""
-    from bitextfilter.recipes.recipe_plan import WrongOptionError
+    from bitextfilter.recipes.plan import WrongOptionError
 
     values = value if isinstance(value, list) else [value]
     if known.is_flag:

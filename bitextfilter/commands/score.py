@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     from bitextfilter.io.cache import Cache
     from bitextfilter.io.spill import Scratch
     from bitextfilter.scoring.background import BackgroundSample
-    from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns, VectorColumns
-    from bitextfilter.scoring.second_reading import Sampled
+    from bitextfilter.scoring.score_columns import (
+        GivenColumns,
+        Sampled,
+        ScoreColumns,
+        VectorColumns,
+    )
     from bitextfilter.text.processor import TextProcessor
 
 
@@ -187,7 +191,7 @@ def _score(
 ) -> None:
     """Score the rows of a run."""
     from bitextfilter.scoring.column_languages import checked_windows
-    from bitextfilter.scoring.scored_rows import ScoreLines
+    from bitextfilter.scoring.score_columns import ScoreLines
 
     run.row_checks.columns = settings.column_check
     rows, by_program = run.rows(), program.scorer_command is not None
@@ -220,7 +224,7 @@ def _by_texts(
     score: Callable[[Sequence[str], Sequence[str]], Scores], rows: Sequence[Row]
 ) -> Scores:
     """Return the scores of rows by their texts."""
-    from bitextfilter.scoring.scored_rows import sides
+    from bitextfilter.scoring.score_columns import sides
 
     return score(*sides(rows))
 
@@ -247,8 +251,7 @@ def _write_names(
 def _score_given(run: Run, output: BinaryIO, settings: _Settings, given: VectorFiles) -> int:
     """Score the rows of a run by given vectors; returns the number of the last row."""
     from bitextfilter.io.given_vectors import GivenRows
-    from bitextfilter.scoring.score_columns import GivenColumns
-    from bitextfilter.scoring.scored_rows import ScoreLines
+    from bitextfilter.scoring.score_columns import GivenColumns, ScoreLines
 
     reader, files = run.rows(), given.open(run)
     measures = settings.measures or ("cosine",)
@@ -270,7 +273,7 @@ def _given_twice(
 ) -> Iterator[list[Row | BadRow]]:
     """As :func:`_read_twice`, with given vectors."""
     from bitextfilter.io.given_vectors import GivenRows
-    from bitextfilter.scoring.second_reading import sampled_vectors
+    from bitextfilter.scoring.score_columns import sampled_vectors
 
     sampled = sampled_vectors(columns, rows, _scratches(run))
     again, columns.background = _read_first(run, rows, windows, sampled)
@@ -299,7 +302,7 @@ def _columns(
     cache: Cache | None,
 ) -> tuple[ScoreColumns, TextProcessor | None]:
     """Load the models of the measures; also return a text processor of the columns' languages."""
-    from bitextfilter.scoring.cached_scores import CachedScores
+    from bitextfilter.scoring.model_scorers import CachedScores
     from bitextfilter.scoring.score_columns import (
         ColumnGroup,
         ModelScorerColumns,
@@ -345,7 +348,7 @@ def _read_twice(
     run: Run, columns: VectorColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
 ) -> Iterator[list[Row | BadRow]]:
     """Read all windows, make the background sample of them, and return them again."""
-    from bitextfilter.scoring.second_reading import sampled_texts
+    from bitextfilter.scoring.score_columns import sampled_texts
 
     sampled = sampled_texts(columns, _scratches(run))
     again, columns.background = _read_first(run, rows, windows, sampled)
@@ -364,7 +367,7 @@ def _read_first(
 ) -> tuple[RowReader, BackgroundSample]:
     """Read all windows; return a reader of the same rows, and the background sample of them."""
     from bitextfilter.io.spill import Scratch
-    from bitextfilter.scoring.second_reading import read_first
+    from bitextfilter.scoring.score_columns import read_first
 
     run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
     spool = run.enter(Scratch())

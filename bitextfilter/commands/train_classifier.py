@@ -113,7 +113,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     from bitextfilter.models.folders import is_foreign, naming_pair
     from bitextfilter.scoring.model import load
     from bitextfilter.training import classifier_training as workflow
-    from bitextfilter.training.classifier_start import check_start
+    from bitextfilter.training.start import check_start
 
     plan = _plan(settings, chosen)
     output, model = run.output("-"), run.model(any_languages=True)

@@ -156,8 +156,10 @@ def _training(
     with unverified():  # the training will check it
         before = read_config(settings.start[0]).get("languages", ()) if settings.start else ()
     if len(settings.languages) > 2 or len(before) > 2:
-        from bitextfilter.training.language_addition import LanguageAddition
-        from bitextfilter.training.multilingual_training import MultilingualTraining
+        from bitextfilter.training.multilingual_training import (
+            LanguageAddition,
+            MultilingualTraining,
+        )
 
         adds = len(before) > 2 and set(before) != set(settings.languages)
         return LanguageAddition if adds else MultilingualTraining, _multilingual_files(settings)

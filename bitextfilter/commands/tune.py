@@ -26,7 +26,7 @@ from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
     from bitextfilter.tuning.grid import Grid, Point
-    from bitextfilter.tuning.tuning import ResultTable, TuningTask
+    from bitextfilter.tuning.trials import ResultTable, TuningTask
 
     Points = dict[str, Point]
 
@@ -96,7 +96,7 @@ def main(run: Run, settings: _Settings, columns: PairColumns) -> None:
             -o tuning.tsv
     """
     from bitextfilter.tuning.grid import read_grid
-    from bitextfilter.tuning.tuning import ResultTable
+    from bitextfilter.tuning.trials import ResultTable
 
     needs_own_file("--output", str(settings.table), (run.common.manifest, *settings.pairs))
     grid = read_grid(settings.grid)
@@ -137,7 +137,7 @@ def _task(run: Run, settings: _Settings, columns: PairColumns) -> TuningTask:
     """Return the settings and files that all points share."""
     from bitextfilter.io.drafts import temporary_folder
     from bitextfilter.training.data import PairFile
-    from bitextfilter.tuning.tuning import TuningTask
+    from bitextfilter.tuning.trials import TuningTask
 
     language = settings.sts_language
     return TuningTask(

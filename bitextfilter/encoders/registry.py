@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bitextfilter.encoders.average_encoder import AVERAGING, AverageEncoder, Averages
+from bitextfilter.encoders.averages import AVERAGING, AverageEncoder, Averages
 from bitextfilter.encoders.expressions import combination, is_average, views_of
 from bitextfilter.encoders.foreign import load_foreign
-from bitextfilter.encoders.joined import JoinedEncoder
-from bitextfilter.encoders.protocol import SentenceEncoder
+from bitextfilter.encoders.protocol import JoinedEncoder, SentenceEncoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.languages import find_language
 from bitextfilter.models.folders import SECOND, read_config

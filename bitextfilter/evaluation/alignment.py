@@ -16,7 +16,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
-from bitextfilter.io.document_files import LinkedIndices
+from bitextfilter.io.documents import LinkedIndices
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]
 

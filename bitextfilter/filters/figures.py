@@ -10,20 +10,23 @@ import regex
 
 from bitextfilter.arrays import Mask
 from bitextfilter.filters.agreement import AgreementRule, Unmatched
-from bitextfilter.filters.dates import Day, named_months, read_dates
 from bitextfilter.filters.number_words import word_values
 from bitextfilter.filters.numbers import (
+    Day,
     Number,
+    Unit,
     has_fractions,
     in_ascii,
+    named_months,
     raised_values,
+    read_dates,
     read_numbers,
+    read_quantities,
     values_of,
     widened,
     with_fractions,
 )
 from bitextfilter.filters.pairs import BatchSide, Pairs
-from bitextfilter.filters.quantities import Unit, read_quantities
 from bitextfilter.filters.rule import LanguagePair
 from bitextfilter.text import characters
 

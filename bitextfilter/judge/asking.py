@@ -10,8 +10,7 @@ from typing import BinaryIO
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import in_utf_8, locked, naming_input, naming_output
-from bitextfilter.io.program_pool import Lines, PoolSettings, ProgramPool
-from bitextfilter.io.programs import question_line
+from bitextfilter.io.programs import Lines, PoolSettings, ProgramPool, question_line
 from bitextfilter.judge.judgements import Label, RowSample, SampledRow, Scale
 
 

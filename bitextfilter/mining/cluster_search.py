@@ -30,14 +30,13 @@ from bitextfilter.similarity.bidirectional import (
     search_turned,
     turned_rows,
 )
-from bitextfilter.similarity.compiled_search import Turning
+from bitextfilter.similarity.compiled_search import Turning, sample_rows
 from bitextfilter.similarity.neighbours import (
     NO_ROW,
     Neighbours,
     merge_neighbours,
     no_neighbours,
 )
-from bitextfilter.similarity.rotation import sample_rows
 from bitextfilter.similarity.vectors import unit_rows
 
 _READ = 2048

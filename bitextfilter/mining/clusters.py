@@ -35,7 +35,7 @@ from bitextfilter.similarity.bidirectional import (
     turning_for,
 )
 from bitextfilter.similarity.clusters import fit_centroids, fit_many_centroids, rounding
-from bitextfilter.similarity.rotation import even_axes
+from bitextfilter.similarity.compiled_search import even_axes
 from bitextfilter.similarity.vectors import unit_rows
 
 KIND = "clusters"

@@ -31,8 +31,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Indices, Integers, Scores, Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.mining.monotonic import Link, LinkSize, Span
-from bitextfilter.mining.sentence_groups import COARSE_LARGEST, Document, halved
+from bitextfilter.mining.monotonic import COARSE_LARGEST, Document, Link, LinkSize, Span, halved
 from bitextfilter.mining.word_coverage import WordCoverage
 from bitextfilter.similarity.vectors import cosine_pairs, unit_products
 from bitextfilter.text.words import word_forms

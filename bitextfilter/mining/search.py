@@ -32,9 +32,8 @@ from bitextfilter.similarity.bidirectional import (
     search_turned,
     turning_for,
 )
-from bitextfilter.similarity.compiled_search import RoundedRows, Turning
+from bitextfilter.similarity.compiled_search import RoundedRows, Turning, sample_rows
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
-from bitextfilter.similarity.rotation import sample_rows
 from bitextfilter.similarity.vectors import unit_rows
 
 TaskId = tuple[int, int]

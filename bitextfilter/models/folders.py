@@ -50,7 +50,7 @@ THRESHOLDS = "thresholds.json"
 
 SECOND = "second"
 """The folder of a second encoder within a model's, and the section of the configuration with its
-weight: see ``encoders/joined.py``."""
+weight: see ``encoders/protocol.py``."""
 
 GRADES = "grades.json"
 """How well the model knows each of its languages: see ``scoring/grades.py``."""

@@ -10,7 +10,7 @@ from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import BadRow, Row
 from bitextfilter.languages import find_language
 from bitextfilter.models.folders import CONFIG, find_model, read_config, shipped_models, split_width
-from bitextfilter.scoring.scored_rows import sides
+from bitextfilter.scoring.score_columns import sides
 from bitextfilter.text.identifier import load_ngram_identifier
 from bitextfilter.text.input_checks import swapped_columns
 from bitextfilter.text.language import check_columns, main_language, told_languages

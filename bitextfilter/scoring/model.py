@@ -2,6 +2,8 @@
 
 :func:`score_pairs` cuts pairs into parts, one thread each; a part is encoded and scored by each
 measure; ``mlp`` goes on in ``similarity/word_scoring.py``.
+
+Vectors of fewer numbers, along the principal directions of the model's own sample.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.encoders.protocol import SentenceEncoder
+from bitextfilter.encoders.protocol import SentenceEncoder, ShorterEncoder, principal_directions
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.folders import find_model, languages_in, model_digest, split_width
-from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background
+from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background, load_samples
 from bitextfilter.scoring.measures import MEASURES, default_measure
 from bitextfilter.settings import none_of
 from bitextfilter.similarity.neighbours import MARGINS
@@ -33,7 +35,7 @@ from bitextfilter.similarity.pair_scoring import (
     ScorerFactory,
     load_scoring,
 )
-from bitextfilter.similarity.vectors import cosine_pairs_at, euclidean_pairs
+from bitextfilter.similarity.vectors import cosine_pairs_at, euclidean_pairs, unit_rows
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.words import sentence_list
 
@@ -281,7 +283,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         name_or_folder: such as ``en-de``, or a path; with two languages at its end, such as
             ``multi:cs,pl``, where the model has more. ``en-de:de,en`` exchanges the sides of a
             model of two. ``en-de@128`` has vectors of 128 numbers, and no classifier: see
-            ``encoders/shorter.py``.
+            ``encoders/protocol.py``.
         device: ``cpu`` or ``cuda[:n]``: where sentences are encoded.
         threads: how many blocks are computed side by side.
 
@@ -304,8 +306,6 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     background = load_background(folder, encoder.dim, _samples(encoder))
     digest = model_digest(folder)
     if width is not None:
-        from bitextfilter.scoring.shorter import shorter  # imports torch
-
         encoder, background = shorter(folder, encoder, background, width)
         classifier, digest = None, f"{digest}@{width}"
     return Model(str(name_or_folder), folder, digest, encoder, classifier, background, threads)
@@ -317,3 +317,28 @@ def _samples(encoder: SentenceEncoder) -> Sequence[str]:
     if len(known) > 2:
         return languages
     return SIDES if languages[0] == known[0] else SIDES[::-1]
+
+
+def shorter(
+    folder: Path, encoder: SentenceEncoder, background: BackgroundSample | None, width: int
+) -> tuple[ShorterEncoder, BackgroundSample]:
+    """Return an encoder of vectors of *width* numbers, and its background sample.
+
+    The directions are those of the samples of all languages in *folder*, so that all pairs of
+    languages have them. Raises ModelError where it has no sample, and SettingsError for a width
+    that is no less than the encoder's.
+    """
+    if background is None:
+        raise ModelError(f"{folder}: stores no neighbours, by which @{width} shortens vectors")
+    if width >= encoder.dim:
+        raise SettingsError(
+            f"@{width}: the vectors of {folder.name} have {encoder.dim} numbers; give fewer"
+        )
+    samples = load_samples(folder)
+    first = encoder.processor.first_trigrams  # a language that was added changes no direction
+    if first and first.keys() <= samples.keys():
+        samples = {name: samples[name] for name in first if first[name] == min(first.values())}
+    rows = unit_rows(np.concatenate(list(samples.values())))
+    made = ShorterEncoder(encoder, principal_directions(rows)[:, :width])
+    source, target = made.shorten(background.source), made.shorten(background.target)
+    return made, BackgroundSample(source, target, background.k)

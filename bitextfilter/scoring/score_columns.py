@@ -4,31 +4,99 @@ The measures of sentence vectors need a model; margins also its background sampl
 ``mlp`` its classifier. The others need translators or language models. Measures of one kind are
 computed together, and :class:`ScoreColumns` gives each row its scores, from the cache where there
 is one.
+
+Rows with their scores, as lines.
+
+Rows that are read twice: for the background sample of the input, and then for their scores.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.given_vectors import GivenVectors
+from bitextfilter.io.given_vectors import GivenRows, GivenVectors
+from bitextfilter.io.rows import BadRow, Columns, Row, RowReader
+from bitextfilter.io.spill import Scratch
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.scoring.background import BackgroundSample
+from bitextfilter.scoring.background import BackgroundSample, InputBackground
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import check_measures, score_pairs, vector_measures
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.cached_scores import CachedScores
     from bitextfilter.scoring.model import Model
-    from bitextfilter.scoring.model_scorers import ModelScorers
+    from bitextfilter.scoring.model_scorers import CachedScores, ModelScorers
+
+Explain = Callable[[Sequence[str], Sequence[str]], Iterable[Sequence[str]]]
+"""Returns the reasons of each of ``n`` pairs."""
+
+
+class _Sides(Protocol):
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+
+def sides(rows: Sequence[_Sides]) -> tuple[list[str], list[str]]:
+    """Return the sources and the targets of rows."""
+    return [row.source for row in rows], [row.target for row in rows]
+
+
+@dataclass(frozen=True)
+class ScoreLines:
+    """The form of rows with scores."""
+
+    digits: int = 4
+    """Decimals of a score."""
+    score_only: bool = False
+    """The scores stand without the rows."""
+    explain: Explain | None = None
+    """Gives a last column of reasons."""
+
+    def __call__(
+        self, window: Sequence[Row | BadRow], score: Callable[[Sequence[Row]], Scores]
+    ) -> bytes:
+        """Return a line for each row of a window; *score* gives ``n`` good rows ``(n, m)`` scores.
+
+        Scores stand last, and are empty for a bad row.
+        """
+        good = [row for row in window if isinstance(row, Row)]
+        scores = score(good)
+        cells = iter(["\t".join(cell(x, self.digits) for x in row) for row in scores.tolist()])
+        empty = "\t" * (scores.shape[1] - 1)
+        if self.explain is not None:
+            reasons = map("; ".join, self.explain(*sides(good)))
+            cells = map("\t".join, zip(cells, map(one_line, reasons), strict=True))
+            empty += "\t"
+        lines = []
+        for row in window:
+            found = (next(cells) if isinstance(row, Row) else empty).encode()
+            whole = row.line + b"\t" + found + row.ending
+            lines.append(found + b"\n" if self.score_only else whole)
+        return b"".join(lines)
+
+
+def one_line(text: str) -> str:
+    """Return *text* without tabs and line ends."""
+    return " ".join(text.split())
+
+
+def cell(score: float, digits: int) -> str:
+    """Return a score as text; zero has no minus."""
+    text = f"{score:.{digits}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text
+
 
 OVERLONG = "overlong"
 """Name of a measure that is not written: 1 for a truncated pair, else 0; the summary counts it."""
@@ -61,7 +129,7 @@ class VectorColumns:
 
     def digest(self, name: str) -> bytes:
         """Return a digest of everything but the pair that a score by this measure depends on."""
-        from bitextfilter.scoring.cached_scores import vector_digest
+        from bitextfilter.scoring.model_scorers import vector_digest
 
         return vector_digest(self.model, name, self.background)
 
@@ -87,7 +155,7 @@ class ModelScorerColumns:
 
     def digest(self, name: str) -> bytes:
         """See :meth:`VectorColumns.digest`."""
-        from bitextfilter.scoring.cached_scores import scorer_digest
+        from bitextfilter.scoring.model_scorers import scorer_digest
 
         return scorer_digest(self._scorers, name)
 
@@ -197,3 +265,50 @@ class GivenColumns:
 
 
 _GIVEN = tuple(name for name, measure in MEASURES.items() if measure.needs != "classifier")
+
+
+class Sampled(NamedTuple):
+    """The background sample of an input, and the way in which rows get into it."""
+
+    background: InputBackground
+    add: Callable[[Sequence[Row]], None]
+
+
+def sampled_texts(columns: VectorColumns, files: tuple[Scratch, Scratch]) -> Sampled:
+    """Return the sample of vectors that a model makes; they wait in *files*, of either side."""
+    model = columns.model
+    background = InputBackground(model.encode_side, model.encoder.dim, files)
+    return Sampled(background, lambda rows: background.add(*sides(rows)))
+
+
+def sampled_vectors(
+    columns: GivenColumns, reader: RowReader, files: tuple[Scratch, Scratch]
+) -> Sampled:
+    """Return the sample of vectors that are given for the rows of *reader*."""
+    background = InputBackground(None, columns.files[0].dim, files)
+    given = GivenRows(reader, columns.files)
+
+    def add(rows: Sequence[Row]) -> None:
+        places = given.places(rows)
+        background.add_given(sides(rows), [file[places] for file in columns.files])
+
+    return Sampled(background, add)
+
+
+def read_first(
+    reader: RowReader,
+    windows: Iterable[Sequence[Row | BadRow]],
+    sampled: Sampled,
+    spool: Scratch,
+    columns: Columns | None,
+) -> tuple[RowReader, BackgroundSample]:
+    """Read all windows of a reader with these *columns*, and keep the rows in *spool*.
+
+    Returns a reader of the same rows, and the background sample of them.
+    """
+    spool.write(reader.first_line())
+    for window in windows:
+        sampled.add([row for row in window if isinstance(row, Row)])
+        spool.write(b"".join(row.line + row.ending for row in window))
+    again = RowReader(spool.stream(), reader.name, columns, reader.header is not None)
+    return again, sampled.background.sample()

@@ -17,13 +17,18 @@ import numpy as np
 from bitextfilter.arrays import Indices, Mask, Scores, Vectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.compiled_search import (
+    LIKELY_LOST,
     LOOKS,
+    LOST,
     MOST_DIMENSIONS,
+    Aim,
     Part,
     RoundedRows,
     Turning,
     choose_steps,
     kernel,
+    learn_rotation,
+    sample_rows,
     search_parts,
 )
 from bitextfilter.similarity.neighbours import (
@@ -33,13 +38,6 @@ from bitextfilter.similarity.neighbours import (
     fewest,
     no_neighbours,
     scan,
-)
-from bitextfilter.similarity.rotation import (
-    LIKELY_LOST,
-    LOST,
-    Aim,
-    learn_rotation,
-    sample_rows,
 )
 from bitextfilter.similarity.vectors import unit_products_at
 

@@ -9,8 +9,7 @@ from typing import ClassVar
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import read_config
 from bitextfilter.settings import Settings, current_names, setting
-from bitextfilter.text.bigrams import bytes_of
-from bitextfilter.text.features import SURFACE_WIDTH, WORD_FEATURES, WORD_FLAGS
+from bitextfilter.text.features import SURFACE_WIDTH, WORD_FEATURES, WORD_FLAGS, bytes_of
 
 PART = "classifier"
 """The section of the configuration, and the name of the tensors' file."""

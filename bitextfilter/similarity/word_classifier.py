@@ -20,11 +20,10 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.classifier_settings import ClassifierSettings, WordClassifierSettings
-from bitextfilter.similarity.compiled_words import CompiledNetwork, lanes
+from bitextfilter.similarity.compiled_words import CompiledNetwork, SideRows, lanes
 from bitextfilter.similarity.pair_classifier import OTHER_SHAPE, PairClassifier
 from bitextfilter.similarity.pair_scoring import Encode, ScorerFactory
-from bitextfilter.similarity.word_network import WordNetwork
-from bitextfilter.similarity.word_rows import SideRows
+from bitextfilter.similarity.word_network import WordNetwork, WordSentences, padded
 from bitextfilter.similarity.word_scoring import (
     WordNumbers,
     WordScoring,
@@ -32,9 +31,7 @@ from bitextfilter.similarity.word_scoring import (
     network_weights,
     word_features,
 )
-from bitextfilter.similarity.word_sentences import WordSentences, padded
-from bitextfilter.text.bigrams import HIGHEST, IN_A_BYTE, bytes_of
-from bitextfilter.text.features import Cut, Spelling, WordReader
+from bitextfilter.text.features import HIGHEST, IN_A_BYTE, Cut, Spelling, WordReader, bytes_of
 
 _BLOCK = 256
 """Words computed together: a fixed number, so that no result depends on the others."""

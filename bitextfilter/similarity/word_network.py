@@ -15,12 +15,16 @@ word, its position on a scale; summed over the words, that is a soft histogram. 
 triangular (no exponentials), and there is a histogram for each of some learnt kinds of words: so a
 negation or a name without a counterpart is seen among many words that have one.
 
-How familiar two neighbouring words are (:mod:`bitextfilter.text.bigrams`) shows text that nobody
+How familiar two neighbouring words are (:mod:`bitextfilter.text.features`) shows text that nobody
 would write: words left out, added, misspelt, swapped, in another form.
 
 Letters: n pairs, t words a sentence (rows i of either side, columns j of the other), u words,
 e the encoder's width, w ours, m the width of words by themselves, k kernels, c kinds of words,
 f features.
+
+Sentences as padded tensors of words: the input of the word-level pair network in torch.
+
+Letters: n pairs, t words a sentence, e the encoder's width.
 """
 
 from __future__ import annotations
@@ -28,10 +32,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, normalize, pad
 
+from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.models.layers import Dropout, Outputs, padding_mask
 from bitextfilter.similarity.classifier_settings import (
     COSINES,
@@ -43,8 +49,60 @@ from bitextfilter.similarity.classifier_settings import (
     WordClassifierSettings,
     layer_inputs,
 )
-from bitextfilter.similarity.word_sentences import WordSentences
+from bitextfilter.similarity.compiled_words import WordRows
 from bitextfilter.text.features import RARITY, WORD_FLAGS
+
+
+@dataclass(frozen=True)
+class WordSentences:
+    """One side of ``n`` pairs."""
+
+    words: Tensor
+    """``(n, t)``: places in the table of words."""
+    lengths: Tensor
+    """``(n,)``, float32, at least 1: numbers of words."""
+    letters: Tensor
+    """``(n, t)``: equal for words of the same letters, on either side."""
+    figures: Tensor
+    """``(n, t)``: equal for words of the same digits; 0 for none."""
+    repeats: Tensor
+    """``(n, t, 2)``: 1 for words, and for pairs with the word before, that are repeated."""
+    spaced: Tensor
+    """``(n, t)``: 1 for words at the beginning or after a space."""
+    bigrams: Tensor
+    """``(n, t + 1)``: keys of each word and the one before it, and of the end; -1 for unknown."""
+    vectors: Tensor
+    """``(n, e)``: the sentences' vectors, of length 1."""
+
+
+def padded(some: WordRows, rows: Indices, size: int, vectors: Vectors) -> WordSentences:
+    """Return the sentences of these *rows* of some, each filled up to *size* words.
+
+    ``vectors (n, dim)``: of the sentences.
+    """
+    lengths = some.words.lengths[rows]
+    inside = np.arange(size) < lengths[:, None]
+    taken = some.words.places(rows)
+    words = np.zeros(inside.shape, dtype=np.int64)
+    words[inside] = some.words.flat[taken]
+    repeated = np.zeros((*inside.shape, 2), dtype=np.float32)
+    repeated[inside] = some.repeats[taken]
+    spaced = np.zeros(inside.shape, dtype=np.float32)
+    spaced[inside] = some.spaced[taken]
+    ends = np.arange(size + 1) <= lengths[:, None]
+    keys = np.full(ends.shape, -1, dtype=np.int64)
+    keys[ends] = some.bigrams.take(rows).flat
+    return WordSentences(
+        words=torch.from_numpy(words),
+        lengths=torch.from_numpy(lengths.astype(np.float32)),
+        letters=torch.from_numpy(some.spelling.letters[words]),
+        figures=torch.from_numpy(some.spelling.figures[words] * inside),
+        repeats=torch.from_numpy(repeated),
+        spaced=torch.from_numpy(spaced),
+        bigrams=torch.from_numpy(keys),
+        vectors=torch.from_numpy(vectors),
+    )
+
 
 FAR = -1e4
 """Added to the scores of padding: 0 after a softmax."""

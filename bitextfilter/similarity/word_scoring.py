@@ -25,7 +25,7 @@ from bitextfilter.similarity.classifier_settings import (
     check_temperature,
     word_tensors,
 )
-from bitextfilter.similarity.compiled_words import CompiledNetwork, lanes
+from bitextfilter.similarity.compiled_words import CompiledNetwork, SideRows, WordRows, lanes
 from bitextfilter.similarity.pair_scoring import (
     Encode,
     EncodedSide,
@@ -34,7 +34,6 @@ from bitextfilter.similarity.pair_scoring import (
     ScorerFactory,
     scores,
 )
-from bitextfilter.similarity.word_rows import SideRows, WordRows
 from bitextfilter.text.features import RARITY, Cut, Spelling, WordReader, spellings
 from bitextfilter.text.identifier import LanguageLag, load_ngram_identifier
 

@@ -30,7 +30,6 @@ from bitextfilter.similarity.pair_classifier import PairClassifier, save_classif
 from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
-from bitextfilter.training.classifier_start import started
 from bitextfilter.training.labelled_pairs import (
     Grades,
     LabelledPairs,
@@ -39,6 +38,7 @@ from bitextfilter.training.labelled_pairs import (
     WordSide,
 )
 from bitextfilter.training.settings import ClassifierTraining
+from bitextfilter.training.start import started
 
 if TYPE_CHECKING:
     from bitextfilter.training.loop import Progress

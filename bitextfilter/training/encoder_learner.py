@@ -25,10 +25,16 @@ from bitextfilter.models.layers import padding_mask, rows_of
 from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
-from bitextfilter.training.data import Corpus, Pairs, Sentences, endless_batches, inputs_of
-from bitextfilter.training.hard_negatives import search_negatives, sharing
-from bitextfilter.training.lazy_adam import LazyAdam
-from bitextfilter.training.loop import Learner, Stream
+from bitextfilter.training.data import (
+    Corpus,
+    Pairs,
+    Sentences,
+    endless_batches,
+    inputs_of,
+    search_negatives,
+    sharing,
+)
+from bitextfilter.training.loop import LazyAdam, Learner, Stream
 from bitextfilter.training.objectives import (
     HardNegatives,
     OutputLayer,

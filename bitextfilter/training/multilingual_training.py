@@ -1,8 +1,15 @@
-"""Encoder training for more than two languages, from multi-parallel files."""
+"""Encoder training for more than two languages, from multi-parallel files.
+
+The grade of each language of a model: its sentence alignment recovery error.
+
+Training of what a model of many languages needs for further ones: more character n-grams.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -11,14 +18,29 @@ import numpy as np
 from bitextfilter.encoders.base import Network
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, views
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.scoring.background import BACKGROUND, save_samples
+from bitextfilter.evaluation.recovery import distinct_pairs, recover
+from bitextfilter.languages import find_language
+from bitextfilter.models.checkpoint import bits_in, restore_rows
+from bitextfilter.models.folders import ATTRIBUTION, GRADES, SECOND, read_config, write_config
+from bitextfilter.scoring.background import (
+    BACKGROUND,
+    load_background,
+    load_samples,
+    save_samples,
+)
+from bitextfilter.scoring.grades import Grade
+from bitextfilter.scoring.model import Model
+from bitextfilter.similarity.neighbours import NEIGHBOURS, csls, margin_matrix
+from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import Segmenter, learn_segmenter, load_segmenter
+from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.training.data import Sentences
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.encoder_training import EncoderTraining, validation_error
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.multilingual import (
+    LanguageFile,
     LanguagePair,
     MultilingualCorpus,
     check_multilingual,
@@ -26,6 +48,7 @@ from bitextfilter.training.multilingual import (
     read_multilingual,
     three_way_corpora,
 )
+from bitextfilter.training.start import start_with_more, train_rows_from
 
 SAMPLE_ROWS = 200
 """Sentences of each language in the background sample."""
@@ -157,3 +180,128 @@ class MultilingualTraining(EncoderTraining):
         encoder = self._encoder(ENCODERS.load(folder).network)
         samples = {name: encoder.encode(own, name) for name, own in self._samples.items()}
         save_samples(folder / BACKGROUND, samples)
+
+
+def grade_languages(
+    model: Model, files: Sequence[LanguageFile], weak_above: float
+) -> Iterator[Grade]:
+    """Yield the grade of the language of each file beside the model's first.
+
+    Args:
+        model: opened for any two of its languages.
+        files: each names two of its languages, of which one is its first.
+        weak_above: a language with a higher error, in percent, is weak.
+
+    Raises:
+        SettingsError: a file names other languages.
+        InputError, NotFoundError: a file is bad, or has no pairs.
+    """
+    known = model.processor.known
+    for file in files:
+        named = [find_language(name, known) or name for name in file.languages if name != "-"]
+        if len(named) != 2 or known[0] not in named or not set(named) <= set(known):
+            raise SettingsError(
+                f"{file.source}: name {known[0]} and one other language of the model, as"
+                f" {known[0]},{known[1]}=FILE"
+            )
+        (language,) = (name for name in named if name != known[0])
+        rows = [dict(cells) for cells in file.texts(known) if len(cells) == 2]
+        sides = [[row[known.index(name)] for row in rows] for name in (known[0], language)]
+        kept = distinct_pairs(*sides)
+        own, other = ([side[place] for place in kept] for side in sides)
+        if not kept:
+            raise InputError("no pairs", file=file.source)
+        similarity = margin_matrix(csls, model.encode(own, known[0]), model.encode(other, language))
+        found = recover(own, other, similarity)
+        error = round(found.mean, 2)
+        yield Grade(language, error, error > weak_above, found.pairs, Path(file.source).name)
+
+
+_CLASSIFIER = "classifier"
+_TENSORS = "encoder.safetensors"
+_COPIED = (f"{_CLASSIFIER}.safetensors", f"{_CLASSIFIER}.json", GRADES, ATTRIBUTION)
+
+
+class LanguageAddition(MultilingualTraining):
+    """Training of the n-grams of further languages; all else of the model stays as it is.
+
+    Sentences of the other languages keep their vectors, to the last bit.
+    """
+
+    def check(self) -> None:
+        """See :meth:`TrainingRun.check`."""
+        super().check()
+        self._start, *others = self.files.starts
+        if self.files.vectors is not None:
+            raise SettingsError("--embeddings has no effect: new n-grams alone are trained")
+        base, chosen = read_config(self._start), self.files.languages
+        self._known = tuple(base["languages"])
+        self._new = [language for language in chosen if language not in self._known]
+        name = self._start.name
+        if others:
+            raise SettingsError("a language is added to one model: give one --start")
+        if chosen[0] in self._new or len(self._new) == len(chosen):
+            raise SettingsError(f"the first of --languages is one that {name} has, as en,xx")
+        if not self._new:
+            raise SettingsError(
+                f"{name} has {' and '.join(chosen)} already: name a language that it lacks"
+            )
+        own, kept = self.config.architecture, base.get("encoder", {}).get("architecture")
+        if own != kept:
+            raise SettingsError(
+                f"the architecture is {own}, and that of {name} is {kept}:"
+                f" give --architecture {kept}"
+            )
+        if SECOND in base:
+            raise SettingsError(f"{name} has two encoders, and a language is added to one")
+        bits = bits_in(self._start / _TENSORS)
+        if self.environment.bits != bits:
+            form = "leave --bits out" if bits == 32 else f"give --bits {bits}"
+            raise SettingsError(f"the numbers of {name} have {bits} bits, which must stay: {form}")
+
+    def _learn(self, texts: Sequence[list[str]]) -> None:
+        """Take the text processing of the model, with more n-grams and the new languages."""
+        self._check_replaced(["normalisation", "segmentation"])
+        usual = replace(TrigramSettings(), size=self.config.trigrams.size)
+        if self.config.trigrams != usual:
+            raise SettingsError("of trigrams, trigrams.size alone has an effect here: the new ones")
+        base = TextProcessor.load(self._start, read_config(self._start))
+        of_language = dict(zip(self.files.languages, texts, strict=True))
+        size = self.config.trigrams.size
+        self.processor = base.extended({name: of_language[name] for name in self._new}, size)
+
+    def make_network(self) -> Network:
+        """See :meth:`TrainingRun.make_network`."""
+        model = ENCODERS.load(self._start).network
+        network = ENCODERS.build(
+            self.config.architecture, self.config.shape, self.processor.sizes()
+        )
+        self._old_rows = start_with_more(network, model)
+        added = ", ".join(f"{name} from row {rows}" for name, rows in self._old_rows.items())
+        self.environment.note(f"{self._start.name} is kept; trained are {added or 'no rows'}")
+        return network
+
+    def make_learner(self) -> tuple[EncoderLearner, Stream]:
+        """See :meth:`TrainingRun.make_learner`."""
+        model, stream = super().make_learner()
+        for name, parameter in model.network.named_parameters():
+            train_rows_from(parameter, self._old_rows.get(name, len(parameter)))
+        return model, stream
+
+    def save(self, folder: Path, network: Network) -> None:
+        """See :meth:`TrainingRun.save`; with the classifier and the grades of the model."""
+        kind = (self.config.architecture, self.config.shape)
+        ENCODERS.save(folder, kind, network, self.processor, self.environment.bits)
+        restore_rows(folder / _TENSORS, self._start / _TENSORS)
+        encoder = self._encoder(ENCODERS.load(folder).network)
+        samples = load_samples(self._start)
+        for name in self._new:
+            samples[name] = encoder.encode(self._samples[name], name)
+        first = load_background(self._start, names=self._known[:2])
+        save_samples(folder / BACKGROUND, samples, NEIGHBOURS if first is None else first.k)
+        for name in _COPIED:
+            if (self._start / name).exists():
+                shutil.copyfile(self._start / name, folder / name)
+        config, base = read_config(folder), read_config(self._start)
+        parts = {part: base[part] for part in (_CLASSIFIER,) if part in base}
+        write_config(folder, {**config, **parts})

@@ -18,14 +18,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from bitextfilter.models.attention import ATTENTIONS, Attention, Memory
-from bitextfilter.models.layers import mean_pool, padding_mask
+from bitextfilter.models.layers import ATTENTIONS, Attention, Memory, mean_pool, padding_mask
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent
 from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.translation.copying import Copier
-from bitextfilter.translation.network import Decoded, State, TokenRows, TranslationNetwork
+from bitextfilter.translation.network import Copier, Decoded, State, TokenRows, TranslationNetwork
 
 Hidden = tuple[Tensor, ...]
 """Hidden state, and of an LSTM the cell: ``(layers, n, d)`` each."""

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.attention import KeysValues, MultiHeadAttention, sinusoids
-from bitextfilter.models.layers import padding_mask
+from bitextfilter.models.layers import KeysValues, MultiHeadAttention, padding_mask, sinusoids
 from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
 from bitextfilter.commands import align
-from bitextfilter.commands.frame.links import RowForm
+from bitextfilter.commands.frame.documents import RowForm
 from bitextfilter.mining.comparable import MINING_SIMILARITIES, RETRIEVALS
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 from bitextfilter.scoring.model import load

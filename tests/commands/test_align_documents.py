@@ -16,7 +16,7 @@ from bitextfilter.commands.align_documents import DocumentReader
 from bitextfilter.commands.evaluate import main
 from bitextfilter.commands.frame.options import Common
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.document_files import ListedPair
+from bitextfilter.io.documents import ListedPair
 from bitextfilter.mining import documents
 from bitextfilter.mining.documents import Alignment
 from bitextfilter.mining.link_costs import LinkSettings

@@ -14,8 +14,7 @@ from click.testing import CliRunner
 from console import leaves, scripts
 
 import bitextfilter
-from bitextfilter.commands.frame.manual import pages_of
-from bitextfilter.commands.main import COMMANDS, main
+from bitextfilter.commands.main import COMMANDS, main, pages_of
 
 CHECKERS = {"mandoc": ["-T", "lint", "-W", "warning"], "man": ["--warnings", "-l"]}
 UNDATED = "missing date"

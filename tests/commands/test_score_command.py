@@ -16,7 +16,7 @@ from console import heeding
 from toys import sentences, toy_model
 
 from bitextfilter.commands import score
-from bitextfilter.io import waiting_rows
+from bitextfilter.scoring import command_scores as waiting_rows
 
 SOURCES, TARGETS = sentences(300, 7)
 LINES = [f"{s}\t{t}\n" for s, t in zip(SOURCES, TARGETS, strict=True)]

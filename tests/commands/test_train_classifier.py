@@ -23,7 +23,7 @@ from bitextfilter.settings import current_names
 from bitextfilter.similarity.pair_classifier import load_classifier
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.training.classifier_training import ClassifierConfig
-from bitextfilter.training.joining import join_models
+from bitextfilter.training.derived_models import join_models
 
 QUICK = ("--set", "hidden=32", "--set", "training.epochs=8", "--threads", "1", "--device", "cpu")
 

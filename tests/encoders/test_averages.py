@@ -10,8 +10,7 @@ import torch
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders import averages
-from bitextfilter.encoders.average_encoder import AverageEncoder
-from bitextfilter.encoders.averages import VectorTable, means
+from bitextfilter.encoders.averages import AverageEncoder, VectorTable, means
 from bitextfilter.encoders.base import Encoder
 from bitextfilter.encoders.registry import ENCODERS, load_encoder, views
 from bitextfilter.errors import ModelError

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from toys import sentences, toy_model
 
-from bitextfilter.encoders.joined import JoinedEncoder, row_lengths
+from bitextfilter.encoders.protocol import JoinedEncoder, row_lengths
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import BitextError, ModelError, SettingsError
 from bitextfilter.models.folders import SECOND, read_config
 from bitextfilter.scoring.background import load_background
 from bitextfilter.scoring.model import load
 from bitextfilter.similarity.vectors import cosine_pairs
-from bitextfilter.training.joining import join_models
+from bitextfilter.training.derived_models import join_models
 
 WEIGHT = 0.3
 

@@ -11,7 +11,7 @@ from bitextfilter.evaluation.alignment import (
     measure_alignment,
 )
 from bitextfilter.evaluation.result import Bootstrap
-from bitextfilter.io.document_files import LinkedIndices
+from bitextfilter.io.documents import LinkedIndices
 
 GOLD: list[LinkedIndices] = [((0,), (0,)), ((1, 2), (1,)), ((), (2,)), ((3,), (3, 4)), ((4,), (5,))]
 FOUND: list[LinkedIndices] = [

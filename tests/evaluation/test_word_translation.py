@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.result import Bootstrap
-from bitextfilter.evaluation.word_translation import (
+from bitextfilter.evaluation.neighbourhood import (
     PRECISION_RANKS,
     WORD_SIMILARITIES,
     Lexicon,
     Translations,
     translate_words,
 )
+from bitextfilter.evaluation.result import Bootstrap
 
 
 def lexicon(letter: str, n: int, seed: int) -> Lexicon:

@@ -26,9 +26,8 @@ from injected import Fault, attack, clean, place_of, unsafe
 
 from bitextfilter.errors import BitextError, OutputError
 from bitextfilter.io.files import locked, open_outputs, write_whole
-from bitextfilter.io.shards import Shard
 from bitextfilter.io.spill import Records, Scratch
-from bitextfilter.io.work_folder import WorkFolder, kept_folder
+from bitextfilter.io.work_folder import Shard, WorkFolder, kept_folder
 from bitextfilter.mining.index import new_index
 from bitextfilter.models.folders import CONFIG, writing_folder
 from bitextfilter.training.loop import PROGRESS, Progress, load_state, save_state

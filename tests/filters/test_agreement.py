@@ -7,11 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.dates import month_names, named_months, read_dates
 from bitextfilter.filters.number_words import roman_numbers, spelt_numbers
-from bitextfilter.filters.numbers import in_ascii, read_numbers
+from bitextfilter.filters.numbers import (
+    _units,
+    in_ascii,
+    month_names,
+    named_months,
+    read_dates,
+    read_numbers,
+    read_quantities,
+)
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.quantities import _units, read_quantities
 from bitextfilter.filters.registry import parse_rule
 
 RULES = ["numbers", "dates", "units", "email-addresses", "web-addresses", "placeholders", "tags"]

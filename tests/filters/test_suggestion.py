@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.registry import DEFAULT, parse_rule
+from bitextfilter.filters.registry import DEFAULT, CleanRows, kept_share, parse_rule, rules_file
 from bitextfilter.filters.rule import Bounded, Rule, greatest
 from bitextfilter.filters.rules_file import read_rules
-from bitextfilter.filters.suggestion import CleanRows, kept_share, rules_file
 
 ROOT = Path(__file__).parents[2]
 LINES = (ROOT / "examples" / "pairs.en-de.tsv").read_text(encoding="utf-8").splitlines()

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitextfilter.io.array_file import ArrayWriter
 from bitextfilter.io.files import open_output
+from bitextfilter.io.vector_file import ArrayWriter
 
 GENERATOR = np.random.default_rng(3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.document_files import link_line, read_links
+from bitextfilter.io.documents import link_line, read_links
 
 
 def test_what_is_written_is_read() -> None:

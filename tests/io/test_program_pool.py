@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from strikes import strike_after
 
-from bitextfilter.io.program_pool import Block, Lines, PoolSettings, ProgramError, ProgramPool
-from bitextfilter.io.programs import Program
+from bitextfilter.io.programs import Block, Lines, PoolSettings, Program, ProgramError, ProgramPool
 
 
 def blocks(*sizes: int) -> list[Lines]:

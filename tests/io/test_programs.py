@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import WorkerError
-from bitextfilter.io.program_pool import Lines, PoolSettings, ProgramPool
-from bitextfilter.io.programs import Program
+from bitextfilter.io.programs import Lines, PoolSettings, Program, ProgramPool
 
 LINES = [b"%d\n" % number for number in range(1, 7)]
 
@@ -127,7 +126,7 @@ def test_all_that_it_started_ends_with_it(
 
 
 ASKING = """
-from bitextfilter.io.program_pool import Lines, PoolSettings, ProgramPool
+from bitextfilter.io.programs import Lines, PoolSettings, ProgramPool
 with ProgramPool(PoolSettings("echo $$ > {path}; sleep 100")) as pool:
     list(pool.answers([Lines([b"x\\n"])]))
 """

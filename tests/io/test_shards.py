@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io import shards
+from bitextfilter.io import work_folder as shards
 from bitextfilter.io.rows import RowReader, TextColumn
-from bitextfilter.io.shards import JoinedFiles, Shard, cut, nth_part
+from bitextfilter.io.work_folder import JoinedFiles, Shard, cut, nth_part
 
 BOM = b"\xef\xbb\xbf"
 CONTENT = st.lists(st.sampled_from([b"a", b"b\xc3\xa9", b"\r", b"\n", b"\n", b"\x85", b"\f"])).map(

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from bitextfilter.io.rows import RowReader, row_windows
-from bitextfilter.io.waiting_rows import WaitingRows
+from bitextfilter.scoring.command_scores import WaitingRows
 
 DATA = b"\xef\xbb\xbfa\tb\r\nalone\n\xff\tx\nc\rd\te\x0bf\xe2\x80\xa8g\n\t\nlast\tone"
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import InputError, OutputError, SettingsError
-from bitextfilter.io.shards import Shard
-from bitextfilter.io.work_folder import Manifest, check_plan, kept_folder, passing_folder
+from bitextfilter.io.work_folder import Manifest, Shard, check_plan, kept_folder, passing_folder
 
 SHARD = Shard(3, "pairs.tsv", "/data/pairs.tsv", 0, 100, 50, 151, 151, digest="abc")
 PLAN = {"command": "bitext-score", "--digits": "4"}

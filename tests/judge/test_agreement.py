@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.judge.agreement import (
+from bitextfilter.judge.evaluation import (
     cohen_kappa,
     disagreements,
     disagreements_table,

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError
-from bitextfilter.judge.rejected_rows import RejectedRow, RuleTable, rejected_rows
 from bitextfilter.judge.sample import (
     Chooser,
     Chosen,
@@ -22,6 +21,7 @@ from bitextfilter.judge.sample import (
     shares_below,
     stratify,
 )
+from bitextfilter.judge.sampling import RejectedRow, RuleTable, rejected_rows
 
 GENERATOR = np.random.default_rng(5)
 

@@ -16,8 +16,15 @@ from bitextfilter.mining.link_costs import (
     LinkSettings,
     VectorLinkCosts,
 )
-from bitextfilter.mining.monotonic import Link, LinkSize, align, cheapest_path, whole_band
-from bitextfilter.mining.sentence_groups import Document, character_ends
+from bitextfilter.mining.monotonic import (
+    Document,
+    Link,
+    LinkSize,
+    align,
+    character_ends,
+    cheapest_path,
+    whole_band,
+)
 
 DIM = 128
 MANY_LEFT_OUT = LinkSettings(skip=0.67)

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bitextfilter.mining.document_vectors import (
+from bitextfilter.mining.document_pairs import (
     SKETCH_ROWS,
     DocumentVectors,
     SentenceCounts,

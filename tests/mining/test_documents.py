@@ -21,8 +21,7 @@ from bitextfilter.mining.documents import (
     mean_scores,
 )
 from bitextfilter.mining.link_costs import LinkSettings, VectorLinkCosts
-from bitextfilter.mining.monotonic import Link, Span, align
-from bitextfilter.mining.sentence_groups import Document
+from bitextfilter.mining.monotonic import Document, Link, Span, align
 from bitextfilter.similarity.vectors import unit_rows
 
 DIM = 128

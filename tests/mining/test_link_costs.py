@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.mining import link_costs, sentence_groups
+from bitextfilter.mining import link_costs
+from bitextfilter.mining import monotonic as sentence_groups
 from bitextfilter.mining.link_costs import (
     COST_UNIT,
     SMOOTHING,
@@ -22,8 +23,14 @@ from bitextfilter.mining.link_costs import (
     LinkSettings,
     VectorLinkCosts,
 )
-from bitextfilter.mining.monotonic import LinkSize, Span, align
-from bitextfilter.mining.sentence_groups import Document, character_ends, group_sums
+from bitextfilter.mining.monotonic import (
+    Document,
+    LinkSize,
+    Span,
+    align,
+    character_ends,
+    group_sums,
+)
 
 SOURCE = [12, 40, 7, 88, 63]
 TARGET = [14, 44, 95, 30, 31, 8]

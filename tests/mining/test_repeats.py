@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bitextfilter.mining import documents
+from bitextfilter.mining.documents import Repeats, _echo
 from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.mining.model_alignment import aligner
 from bitextfilter.mining.monotonic import LinkSize
-from bitextfilter.mining.repeats import Repeats, _echo
 from bitextfilter.scoring.model import Model, load
 
 ENGLISH = [

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from bitextfilter.models.attention import MultiHeadAttention, plain_attention
+from bitextfilter.models.layers import MultiHeadAttention, plain_attention
 
 
 @pytest.mark.parametrize("masked", [False, True])

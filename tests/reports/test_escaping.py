@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.reports.charts import xml_text
-from bitextfilter.reports.page import Report, SideLanguages
-from bitextfilter.reports.score_view import Corpus
+from bitextfilter.reports.page import Corpus, Report, SideLanguages
 from bitextfilter.reports.survey import Sample, Survey, reason_name, reasons_of
 
 HOSTILE = [

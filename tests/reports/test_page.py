@@ -20,8 +20,7 @@ from console import BIN
 
 from bitextfilter.commands.report import main as report
 from bitextfilter.io.work_folder import Manifest
-from bitextfilter.reports.page import Report, SideLanguages
-from bitextfilter.reports.score_view import Corpus
+from bitextfilter.reports.page import Corpus, Report, SideLanguages
 from bitextfilter.reports.survey import (
     FilterRun,
     Sample,

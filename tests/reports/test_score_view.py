@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bitextfilter.reports.page import Report
-from bitextfilter.reports.score_view import Corpus, ScoreView
+from bitextfilter.reports.page import Corpus, Report, ScoreView
 from bitextfilter.reports.survey import Sample, Survey
 
 

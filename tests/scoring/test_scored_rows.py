@@ -20,8 +20,7 @@ from bitextfilter.scoring.column_languages import (
     first_rows,
     languages_of_rows,
 )
-from bitextfilter.scoring.scored_rows import ScoreLines, cell, sides
-from bitextfilter.scoring.second_reading import Sampled, read_first
+from bitextfilter.scoring.score_columns import Sampled, ScoreLines, cell, read_first, sides
 from bitextfilter.text.processor import TextProcessor
 
 TEXT = b"id\tsource\ttarget\n1\ta b\tc\r\n2\tbad\n3\td\t  e \n"

@@ -19,15 +19,17 @@ from bitextfilter.similarity.bidirectional import (
 )
 from bitextfilter.similarity.compiled_search import (
     LOOKS,
+    Aim,
     Part,
     RoundedRows,
     Turning,
     choose_steps,
     kernel,
+    learn_rotation,
     search_parts,
+    turning_error,
 )
 from bitextfilter.similarity.neighbours import Neighbours, scan
-from bitextfilter.similarity.rotation import Aim, learn_rotation, turning_error
 from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(5)

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from bitextfilter.io.compiled import NO_COMPILED
 from bitextfilter.similarity import compiled_words, word_classifier
 from bitextfilter.similarity.classifier_settings import WordClassifierSettings, word_tensors
-from bitextfilter.similarity.compiled_words import CompiledNetwork, lanes
+from bitextfilter.similarity.compiled_words import CompiledNetwork, SideRows, WordRows, lanes
 from bitextfilter.similarity.word_classifier import TorchWords, WordClassifier
-from bitextfilter.similarity.word_rows import SideRows, WordRows
+from bitextfilter.similarity.word_network import WordSentences, padded
 from bitextfilter.similarity.word_scoring import network_weights
-from bitextfilter.similarity.word_sentences import WordSentences, padded
 from bitextfilter.text.features import spellings
 from bitextfilter.text.ragged import Ragged
 

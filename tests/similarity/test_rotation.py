@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bitextfilter.similarity.rotation import Aim, even_axes, learn_rotation
+from bitextfilter.similarity.compiled_search import Aim, even_axes, learn_rotation
 from bitextfilter.similarity.vectors import unit_rows
 
 GENERATOR = np.random.default_rng(11)

@@ -13,7 +13,7 @@ LEARNER = "training/encoder_learner.py"
 RECURRENT = "encoders/recurrent_encoders.py"
 COMBINATION = "encoders/combination.py"
 POOLING = "models/pooling.py"
-JOINED = "encoders/joined.py"
+JOINED = "encoders/protocol.py"
 NEIGHBOURS = "similarity/neighbours.py"
 VECTORS = "similarity/vectors.py"
 COMBINER = "similarity/score_combiner.py"
@@ -350,7 +350,7 @@ MUTATIONS = (
     Mutation(
         "weights of a document's sentences",
         "sentences of many documents count as much",
-        "mining/document_vectors.py",
+        "mining/document_pairs.py",
         "np.sqrt(lengths / np.maximum(counts, 1))",
         "np.sqrt(lengths)",
         "tests/mining/test_document_vectors.py",
@@ -374,7 +374,7 @@ MUTATIONS = (
     Mutation(
         "mean of a static model's vectors",
         "their sum",
-        "encoders/static.py",
+        "encoders/foreign.py",
         "vectors /= np.maximum(ids.lengths, 1).astype",
         "vectors /= np.ones_like(ids.lengths).astype",
         "tests/encoders/test_foreign.py",
@@ -494,7 +494,7 @@ MUTATIONS = (
     Mutation(
         "error of turned rows (Cauchy-Schwarz; Higham 2002, section 3.1)",
         "the matrix is taken to do nothing but turn",
-        "similarity/rotation.py",
+        "similarity/compiled_search.py",
         "1.01 * (apart + once * (2 + apart + once))",
         "1.01 * (once * (2 + once))",
         "tests/similarity/test_compiled_search.py",

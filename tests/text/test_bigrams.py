@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bitextfilter.text.bigrams import HIGHEST, IN_A_BYTE, bigrams, level_table
+from bitextfilter.text.features import HIGHEST, IN_A_BYTE, bigrams, level_table
 from bitextfilter.text.ragged import Ragged
 
 HASHES = np.array([0, 7, 2**32 - 1, 12345, 99])

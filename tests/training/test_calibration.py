@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.training.calibration import fit_calibration, measure
+from bitextfilter.training.classifier import fit_calibration, measure
 
 Scored = list[tuple[float, float]]
 LOGITS = st.floats(-9, 9).map(lambda x: round(x, 1))

@@ -16,7 +16,7 @@ from bitextfilter.text.vocabulary import BEGIN, END, PAD, RESERVED
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import update
 from bitextfilter.training.settings import TranslatorSettings
-from bitextfilter.training.translator import TranslationLearner, _Pairs, translation_stream
+from bitextfilter.training.translator_training import TranslationLearner, _Pairs, translation_stream
 from bitextfilter.translation.network import TranslationNetwork
 from bitextfilter.translation.search import Beam, Limits, search_translations
 from bitextfilter.translation.translator import TRANSLATORS
@@ -48,7 +48,7 @@ def test_the_loss_is_that_of_whole_distributions(
         for step, wanted in zip(logs[0], [*target, END], strict=True):
             total = total - 0.9 * step[wanted] - 0.1 * step.mean()
     expected = total / 9
-    monkeypatch.setattr("bitextfilter.training.translator.ROWS", some)
+    monkeypatch.setattr("bitextfilter.training.translator_training.ROWS", some)
     torch.testing.assert_close(loss(made), expected)
     every = list(made.parameters())
     found = (torch.autograd.grad(each, every) for each in (loss(made), expected))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
+from bitextfilter.training.loop import LazyAdam, clip_norm
 
 
 def trained(sparse: bool, lazy: bool, whole: bool = False) -> tuple[nn.Embedding, nn.Linear]:

@@ -15,8 +15,8 @@ from bitextfilter.encoders.reference_classifier import ReferenceNetwork, Referen
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.training import references
-from bitextfilter.training.references import (
+from bitextfilter.training import reference_training as references
+from bitextfilter.training.reference_training import (
     ReferenceBatch,
     ReferenceCorpus,
     ReferenceLearner,

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from bitextfilter.training import hard_negatives
+from bitextfilter.training import data as hard_negatives
 from bitextfilter.training import objectives as selection
-from bitextfilter.training.hard_negatives import search_negatives, sharing
+from bitextfilter.training.data import search_negatives, sharing
 from bitextfilter.training.objectives import hardest_negatives, margin_loss, random_partners, taken
 
 

@@ -20,7 +20,7 @@ from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, Progress, learn, update
 from bitextfilter.training.objectives import output_loss
 from bitextfilter.training.settings import TranslatorSettings
-from bitextfilter.training.translator import TranslationLearner, translation_stream
+from bitextfilter.training.translator_training import TranslationLearner, translation_stream
 from bitextfilter.translation.translator import log_probabilities
 
 VOCABULARY = 30
@@ -109,7 +109,7 @@ def test_a_step_in_parts_is_a_step(
     batch = next(translation_stream(corpus(), settings, CPU).batches(0))
     found = []
     for positions in (1000, 40, 1):
-        monkeypatch.setattr("bitextfilter.training.translator.PART", positions)
+        monkeypatch.setattr("bitextfilter.training.translator_training.PART", positions)
         made = learner(case, settings)
         made.network.double()
         optimiser = torch.optim.SGD(made.parameters(), lr=1.0)

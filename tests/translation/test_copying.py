@@ -10,7 +10,7 @@ from translators import COPYING, network, rows, with_templates
 
 from bitextfilter.models.device import trains_in_bfloat16
 from bitextfilter.text.vocabulary import BEGIN
-from bitextfilter.translation.copying import Copier, Copies
+from bitextfilter.translation.network import Copier, Copies
 
 IDS = torch.tensor([[4, 7, 4, 4, 5], [6, 6, 7, 0, 0], [8, 0, 0, 0, 0]])
 INSIDE = torch.tensor([[True] * 5, [True] * 3 + [False] * 2, [True] + [False] * 4])

@@ -18,7 +18,7 @@ from bitextfilter.scoring.model import load
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.encoder_training import EncoderConfig, EncoderTraining
 from bitextfilter.tuning.grid import Point
-from bitextfilter.tuning.tuning import TuningTask, mean_pearson
+from bitextfilter.tuning.trials import TuningTask, mean_pearson
 
 TINY = {
     "architecture": "averaging",
@@ -81,7 +81,7 @@ def test_a_key_hangs_on_the_model_of_a_rule_and_on_the_version(
     keys.append(task.key(point("paraphrase-score:model=toy")))
     (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
     keys += [task.key(named), task.key(point("paraphrase-score:model=toy"))]
-    monkeypatch.setattr("bitextfilter.tuning.tuning.__version__", "0.0.0")
+    monkeypatch.setattr("bitextfilter.tuning.trials.__version__", "0.0.0")
     keys.append(task.key(named))
     assert len(set(keys)) == 6
     assert task.key(point("literals:any=" + 300 * "a")) != keys[-1]

@@ -47,7 +47,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         bitext-align-documents --links de.txt fr.txt | bitext-evaluate alignment gold.links
     """
     from bitextfilter.evaluation.alignment import alignment_result, compare_links
-    from bitextfilter.io.document_files import read_links
+    from bitextfilter.io.documents import read_links
 
     files = settings.files if len(settings.files) > 1 else (*settings.files, "-")
     if len(files) % 2 or files.count("-") > 1:

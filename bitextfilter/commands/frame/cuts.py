@@ -48,7 +48,7 @@ class CutCheck:
         """
         from bitextfilter.scoring.column_languages import column_doubt
         from bitextfilter.scoring.score_check import ScoredText, can_be_checked, other_scores
-        from bitextfilter.scoring.scored_rows import sides
+        from bitextfilter.scoring.score_columns import sides
 
         score = WantedColumn("score", "--column", self.column)
         rows = [

@@ -1,16 +1,28 @@
-"""Documents as commands read them: files of lines, HTML pages, and lines of other files."""
+"""Documents as commands read them: files of lines, HTML pages, and lines of other files.
+
+Links of aligned documents as rows: pairs, chunks, whole documents, JSON objects, numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
+from bitextfilter.commands.frame.options import COUNT, DIGITS, flag, option
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.io.documents import link_line
 from bitextfilter.io.files import open_input, stream_name
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
 
 if TYPE_CHECKING:
     from bitextfilter.io.given_vectors import GivenVectors
+    from bitextfilter.mining.chunks import Chunk, ChunkSide
+    from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
 
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
@@ -104,3 +116,237 @@ def warn_of_languages(
     if warning is not None:
         run.warn(name + warning)
     return warning is not None
+
+
+Sides = tuple[ReadDocument, ReadDocument]
+
+_COLUMNS = (
+    *("lowest", "document", "paragraphs", "source-lines", "target-lines", "links"),
+    *("source-unaligned", "target-unaligned"),
+)
+_TEXTS, _SCORE = ["source", "target"], "score"
+_MARKS = {"paragraphs": "", "documents": "¶"}
+"""Default marks between paragraphs."""
+_CONTROL = re.compile(r"[\0-\x1f\x7f]+")
+
+
+@dataclass(frozen=True)
+class RowForm:
+    """Form of output rows, and whether the languages of the files are checked."""
+
+    score_first: bool = flag("--score-first", "Write score, source, target.")
+    digits: int = option("--digits", "Decimals of the scores.", DIGITS, 4)
+    no_column_check: bool = flag("--no-column-check", "Do not check the languages of the files.")
+
+    def score(self, score: float | None) -> str:
+        """Return a score as text: empty for None, and without a sign if it rounds to 0."""
+        return "" if score is None else f"{round(float(score), self.digits) + 0.0:.{self.digits}f}"
+
+    def row(self, texts: Sequence[str], score: float | None, others: Sequence[str] = ()) -> bytes:
+        """Return the line of a pair."""
+        return self.columns(texts, self.score(score), others)
+
+    def columns(self, texts: Sequence[str], score: str, others: Sequence[str]) -> bytes:
+        """Return a line of texts, score and other columns, in order."""
+        row = [score, *texts] if self.score_first else [*texts, score]
+        return ("\t".join([*row, *others]) + "\n").encode()
+
+
+@dataclass(frozen=True)
+class LinkForm(RowForm):
+    """Form of the links of documents."""
+
+    form: str = option(
+        "--as FORM",
+        "pairs: a row a link; paragraphs: a row for up to --most-words; documents: a row, or "
+        "jsonl: an object, for a document.",
+        ["pairs", "paragraphs", "documents", "jsonl"],
+        "pairs",
+    )
+    most_words: int = option(
+        "--most-words N", "paragraphs: most words of the longer side.", COUNT, 256
+    )
+    count: str = option(
+        "--count", "Unit of sizes, also of --most-words.", ["words", "characters"], "words"
+    )
+    hole: int = option(
+        "--hole N",
+        "paragraphs: sentences without a counterpart that may stand between links.",
+        click.IntRange(0),
+        0,
+    )
+    mark: str | None = option(
+        "--mark TEXT", "Text between paragraphs  [default: ¶ for documents, none for paragraphs]"
+    )
+    header: bool = flag("--header", "Write the names of the columns first.")
+
+    @property
+    def first_line(self) -> bytes:
+        """The header, if there is one."""
+        others = () if self.form == "pairs" else _COLUMNS
+        return self.columns(_TEXTS, _SCORE, others) if self.header else b""
+
+    @property
+    def between(self) -> str:
+        """Text between paragraphs."""
+        mark = _MARKS[self.form] if self.mark is None else self.mark
+        return f" {mark} " if mark else " "
+
+    def problems(self, given: set[str]) -> Iterator[str]:
+        """Yield the reasons why the options *given* do not go with the form."""
+        only = {
+            "--most-words": ("paragraphs",),
+            "--hole": ("paragraphs",),
+            "--mark": ("paragraphs", "documents"),
+            "--count": ("paragraphs", "documents", "jsonl"),
+            "--header": ("pairs", "paragraphs", "documents"),
+            "--score-first": ("pairs", "paragraphs", "documents"),
+        }
+        for name, forms in only.items():
+            if name in given and self.form not in forms:
+                yield f"{name} is for --as {' and '.join(forms)}"
+        if self.mark is not None and _CONTROL.search(self.mark):
+            yield "--mark has a tab, a line end or another control character"
+
+
+class AlignedDocument(NamedTuple):
+    """Two documents and their links; links of a low score have been made holes."""
+
+    name: str
+    sides: Sides
+    links: list[Link]
+    each_line: bool
+    """Whether each line is a paragraph."""
+
+
+def kept_links(links: Sequence[Link], least: float, scores: Sequence[float | None]) -> list[Link]:
+    """Return the links, those of *scores* less than *least* as sentences without counterparts."""
+    kept: list[Link] = []
+    for link, score in zip(links, scores, strict=True):
+        if score is None or score >= least:
+            kept.append(link)
+        else:
+            nothing = range(link.target.start, link.target.start)
+            kept.append(link._replace(target=nothing, score=None))
+            nothing = range(link.source.stop, link.source.stop)
+            kept.append(link._replace(source=nothing, score=None))
+    return kept
+
+
+def written_links(document: AlignedDocument, form: LinkForm, numbers: bool) -> Iterator[bytes]:
+    """Yield the lines of a document in the form asked for; its *numbers* with --links."""
+    if numbers:
+        return _number_lines(document, form)
+    if form.form == "pairs":
+        return _pair_lines(document, form)
+    if form.form == "jsonl":
+        return _object_line(document, form)
+    return _chunk_lines(document, form)
+
+
+def _pair_lines(document: AlignedDocument, form: LinkForm) -> Iterator[bytes]:
+    for link in document.links:
+        if link.score is not None:
+            places = zip(document.sides, (link.source, link.target), strict=True)
+            texts = [" ".join(side.sentences[place] for place in part) for side, part in places]
+            yield form.row(texts, link.score)
+
+
+def _number_lines(document: AlignedDocument, form: LinkForm) -> Iterator[bytes]:
+    """Yield the numbers of the lines of each link, and each number without a link."""
+    for link in document.links:
+        places = zip(document.sides, (link.source, link.target), strict=True)
+        source, target = ([side.numbers[place] for place in part] for side, part in places)
+        if link.score is not None:
+            yield link_line(source, target, form.score(link.score))
+        else:
+            yield from (link_line([number], [], "") for number in source)
+            yield from (link_line([], [number], "") for number in target)
+
+
+def _chunk_sides(document: AlignedDocument, form: LinkForm) -> tuple[ChunkSide, ChunkSide]:
+    from bitextfilter.mining.chunks import ChunkSide, paragraph_numbers
+    from bitextfilter.text.words import count_characters, count_words
+
+    count = count_words if form.count == "words" else count_characters
+    source, target = (
+        ChunkSide(paragraph_numbers(side.numbers, document.each_line), count(side.sentences))
+        for side in document.sides
+    )
+    return source, target
+
+
+def _chunk_lines(document: AlignedDocument, form: LinkForm) -> Iterator[bytes]:
+    """Yield a row for each chunk of a document, or one for the whole of it."""
+    from bitextfilter.mining.chunks import ChunkSettings, chunks_of, whole_chunk
+
+    sides = _chunk_sides(document, form)
+    chunks: Iterable[Chunk] = chunks_of(
+        document.links, sides, ChunkSettings(form.most_words, form.hole)
+    )
+    if form.form == "documents":
+        chunks = [one for one in [whole_chunk(document.links, sides)] if one.links]
+    name = plain_name(document.name)
+    for chunk in chunks:
+        texts, lines = [], []
+        for read, side, places in zip(
+            document.sides, sides, (chunk.source, chunk.target), strict=True
+        ):
+            paragraphs = _paragraphs(read.sentences, side.paragraphs, places)
+            texts.append(form.between.join(map(" ".join, paragraphs)))
+            lines.append(_span([read.numbers[place] for place in places]))
+        numbers = _span([sides[0].paragraphs[place] for place in chunk.source])
+        shares = map(form.score, chunk.unaligned)
+        others = [form.score(chunk.lowest), name, numbers, *lines, str(chunk.links), *shares]
+        yield form.row(texts, chunk.score, others)
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a document as a column: control characters are spaces."""
+    plain = _CONTROL.sub(" ", name)
+    return plain.encode("utf-8", "backslashreplace").decode()
+
+
+def _paragraphs(
+    sentences: Sequence[str], numbers: Sequence[int], places: range
+) -> Iterator[list[str]]:
+    """Yield the sentences of each paragraph."""
+    held: list[str] = []
+    for place in places:
+        if held and numbers[place] != numbers[place - 1]:
+            yield held
+            held = []
+        held.append(sentences[place])
+    if held:
+        yield held
+
+
+def _span(numbers: Sequence[int]) -> str:
+    """Return ``first:last+1`` of rising numbers; empty of none."""
+    return f"{numbers[0]}:{numbers[-1] + 1}" if numbers else ""
+
+
+def _object_line(document: AlignedDocument, form: LinkForm) -> Iterator[bytes]:
+    """Yield a document as a JSON object."""
+    from bitextfilter.mining.chunks import whole_chunk
+
+    sides = _chunk_sides(document, form)
+    chunk: Chunk = whole_chunk(document.links, sides)
+    made: dict[str, object] = {"document": plain_name(document.name)}
+    names = ("source", "target")
+    parts = list(zip(names, document.sides, sides, (chunk.source, chunk.target), strict=True))
+    for name, read, side, places in parts:
+        made[name] = list(_paragraphs(read.sentences, side.paragraphs, places))
+    for name, read, _, _ in parts:
+        made[f"{name}_lines"] = read.numbers
+    made["links"] = [
+        [list(link.source), list(link.target), _number(link.score, form)] for link in document.links
+    ]
+    made |= {"score": _number(chunk.score, form), "lowest": _number(chunk.lowest, form)}
+    for name, share in zip(names, chunk.unaligned, strict=True):
+        made[f"{name}_unaligned"] = _number(share, form)
+    yield json.dumps(made, ensure_ascii=False).encode() + b"\n"
+
+
+def _number(score: float | None, form: LinkForm) -> float | None:
+    return None if score is None else float(form.score(score))

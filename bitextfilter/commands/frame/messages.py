@@ -9,8 +9,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bitextfilter.commands.frame.exits import tell
-from bitextfilter.commands.frame.terminal import turn
+from bitextfilter.commands.frame.exits import tell, turn
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -34,7 +34,7 @@ from bitextfilter.io.rows import (
     reject_line,
     row_windows,
 )
-from bitextfilter.io.shards import JoinedFiles, Shard
+from bitextfilter.io.work_folder import JoinedFiles, Shard
 
 if TYPE_CHECKING:
     from tqdm import tqdm

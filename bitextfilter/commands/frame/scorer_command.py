@@ -82,7 +82,7 @@ class ScorerCommand:
 
         Rows are read ahead of the answers. Raises WorkerError, with a row that has no answer.
         """
-        from bitextfilter.io.program_pool import PoolSettings, ProgramError
+        from bitextfilter.io.programs import PoolSettings, ProgramError
         from bitextfilter.scoring.command_scores import CommandScores
 
         assert self.scorer_command is not None, "there is no program"

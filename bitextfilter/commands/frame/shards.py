@@ -24,8 +24,15 @@ from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
 from bitextfilter.io.compiled import opened
 from bitextfilter.io.digests import file_digest
-from bitextfilter.io.shards import Shard, cut, nth_part
-from bitextfilter.io.work_folder import Fact, WorkFolder, kept_folder, passing_folder
+from bitextfilter.io.work_folder import (
+    Fact,
+    Shard,
+    WorkFolder,
+    cut,
+    kept_folder,
+    nth_part,
+    passing_folder,
+)
 
 if TYPE_CHECKING:
     from bitextfilter.distributed.engine import Engine

@@ -65,7 +65,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         bitext-judge learn sample.tsv labels.tsv --model en-de -o my-model
         bitext-judge learn sample.tsv anna.tsv ben.tsv --model multi:en,cs -o my-model --json
     """
-    from bitextfilter.judge.judgement_learning import Learnt
+    from bitextfilter.judge.learning import Learnt
     from bitextfilter.models.folders import check_replaceable
 
     check_replaceable(Path(settings.folder))

@@ -108,7 +108,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
 
 
 def _write_disagreements(run: Run, judgements: Judgements, path: str) -> None:
-    from bitextfilter.judge.agreement import disagreements_table
+    from bitextfilter.judge.evaluation import disagreements_table
 
     table = disagreements_table(judgements)
     run.output(path).write(in_utf_8("".join("\t".join(row) + "\n" for row in table)))

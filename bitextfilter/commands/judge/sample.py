@@ -28,8 +28,8 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow, Row, RowParser, RowReader, WantedColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.judge.judgement_sampling import Drawing
     from bitextfilter.judge.sample import SampleSettings
+    from bitextfilter.judge.sampling import Drawing
 
 
 _WINDOW = 8192
@@ -118,7 +118,7 @@ def main(run: Run, settings: _Settings) -> None:
 
 def _drawn(run: Run, settings: _Settings) -> tuple[list[str], Drawing]:
     """Read the input twice; return the names of the scores, and the sample."""
-    from bitextfilter.judge.judgement_sampling import Corpus, draw_sample
+    from bitextfilter.judge.sampling import Corpus, draw_sample
 
     wanted = tuple(WantedColumn("score", "--column", where) for where in settings.columns)
     columns = extra_columns(run, last=wanted)

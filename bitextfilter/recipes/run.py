@@ -17,7 +17,7 @@ from bitextfilter.errors import BitextError, OutputError
 from bitextfilter.io.files import locked_if_free, naming_output, open_input, open_output
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.pipes import Program, Programs
-from bitextfilter.recipes.recipe_plan import (
+from bitextfilter.recipes.plan import (
     Line,
     Pipe,
     Plan,
