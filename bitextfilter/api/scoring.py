@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -9,7 +10,15 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bitextfilter.api.pairs import member_number, sentence_sides
+from bitextfilter.api.arguments import checked
+from bitextfilter.api.pairs import (
+    Languages,
+    check_name,
+    language_pair,
+    member_number,
+    names_of,
+    sentence_sides,
+)
 from bitextfilter.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -19,16 +28,18 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.thresholds import Threshold
 
 DEFAULT_MODEL = "en-de"
+_DEVICE = re.compile("auto|cpu|cuda(:[0-9]+)?")
 _CHECKED = 1000
 """First pairs among which some are scored again."""
 
 
+@checked(threads=">= 1")
 def load(
     name_or_folder: str | Path,
     device: str = "cpu",
     threads: int = 1,
     *,
-    languages: tuple[str, str] | None = None,
+    languages: Languages | None = None,
 ) -> Model:
     """Load a model by the name of a shipped one, or from its folder.
 
@@ -49,13 +60,13 @@ def load(
     """
     from bitextfilter.scoring.model import load as load_model
 
-    if isinstance(languages, str) or (languages is not None and len(languages) != 2):
-        raise TypeError(f'languages are two codes, as ("en", "de"), not {languages!r:.40}')
+    if not _DEVICE.fullmatch(device):
+        raise SettingsError(f"device must be cpu, cuda or cuda:N, not {device!r:.40}")
     name = str(name_or_folder)
     if languages is None:
         _check_languages(name)
     else:
-        name += f":{','.join(languages)}"
+        name += f":{','.join(language_pair(languages))}"
     return load_model(name, device, threads)
 
 
@@ -74,6 +85,7 @@ def _check_languages(name: str) -> None:
     )
 
 
+@checked()
 def recommended(
     model: Model | str | Path = DEFAULT_MODEL, measure: str | None = None, use: str | None = None
 ) -> Threshold:
@@ -90,8 +102,11 @@ def recommended(
 
     Raises SettingsError if there is none, NotFoundError for no such model.
     """
-    from bitextfilter.scoring.thresholds import measure_of, recommended_threshold
+    from bitextfilter.scoring.measures import THRESHOLD_MEASURES
+    from bitextfilter.scoring.thresholds import USES, measure_of, recommended_threshold
 
+    check_name("measure", measure, THRESHOLD_MEASURES)
+    check_name("use", use, USES)
     name = str(model) if isinstance(model, str | Path) else model.name
     return recommended_threshold(name, measure_of(name, measure, None), use)
 
@@ -123,6 +138,7 @@ def cut_of(
     return found.threshold
 
 
+@checked()
 def explain(
     model: Model,
     sources: Sequence[str],
@@ -146,11 +162,9 @@ def explain(
     from bitextfilter.scoring.model import check_measures
     from bitextfilter.workflows.explanations import Explainer
 
-    measure = similarity or model.default_measure
+    measure = model.default_measure if similarity is None else similarity
     check_measures(model, [measure], model.background)
-    sides = sentence_sides(sources, targets)
-    if len(sides[0]) != len(sides[1]):
-        raise ValueError(f"{len(sides[0])} source and {len(sides[1])} target sentences")
+    sides = sentence_sides(sources, targets, paired=True)
 
     def score(some: Sequence[str], others: Sequence[str]) -> Scores:
         return model.score(some, others, measure)[measure]
@@ -158,6 +172,7 @@ def explain(
     return Explainer(score, measure, model.languages)(*sides)
 
 
+@checked(neighbours=">= 1")
 def recovery(
     model: Model,
     sources: Iterable[str],
@@ -185,8 +200,7 @@ def recovery(
     """
     from bitextfilter.evaluation.recovery import distinct_pairs, recover
 
-    names = (measures,) if isinstance(measures, str) else tuple(measures)
-    sides = sentence_sides(sources, targets)
+    names, sides = names_of(measures, "measures"), sentence_sides(sources, targets, paired=True)
     kept = distinct_pairs(*sides)
     if not kept:
         raise InputError("no pairs to find")
@@ -203,7 +217,8 @@ def _row_scorers(
 
     for name in names:
         if name not in MATRICES or (name == "mlp" and model.classifier is None):
-            raise SettingsError(f"{name!r} is no measure of {model.name}: {', '.join(MATRICES)}")
+            known = ", ".join(MATRICES)
+            raise SettingsError(f"measures: {name!r} is no measure of {model.name}: {known}")
     source, target = map(model.encode, sides, model.languages)
     classify = model.pair_scorer((source, sides[0]), (target, sides[1]))
     for name in names:
