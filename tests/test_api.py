@@ -507,6 +507,18 @@ def test_scores_of_another_model_are_refused(scored: list[tuple[Any, ...]]) -> N
         list(Filter("score>=recommended", model="en-de-autoencoder")(scored))
 
 
+def test_scores_that_may_be_of_another_model_are_warned_of(
+    shipped: Model, scored: list[tuple[Any, ...]]
+) -> None:
+    own = shipped.score(*zip(*ROWS, strict=True), "csls")["csls"].tolist()
+    pairs = [(*row, score) for row, score in zip(ROWS, own, strict=True)]
+    assert rank(pairs, min_score="recommended", similarity="csls")
+    for measure, said in (("csls", "are of other neighbours, or"), ("joint", "joint cannot be")):
+        with pytest.warns(UserWarning, match=said) as found:
+            rank(scored, min_score="recommended", similarity=measure)
+        assert found[0].filename == __file__
+
+
 def test_every_choice_of_rank_is_that_of_the_command(
     ran: Callable[..., str], scored: list[tuple[Any, ...]]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -119,9 +120,10 @@ def cut_of(
 ) -> float:
     """Return the recommended cut of scores by a model, that of the default measure if not named.
 
-    Raises InputError if the scores of the pairs, their members at *place*, are of another model.
+    Raises InputError if the scores of the pairs, their members at *place*, are of another model. A
+    UserWarning tells where they may be, and by their measure cannot be known to be.
     """
-    from bitextfilter.scoring.score_check import ScoredText, can_be_checked, other_scores
+    from bitextfilter.scoring import score_check as check
 
     model = DEFAULT_MODEL if model is None else model
     loaded = load(model) if isinstance(model, str | Path) else model
@@ -129,12 +131,17 @@ def cut_of(
     rows = []
     for index, pair in enumerate(pairs[:_CHECKED]):
         if isfinite(score := member_number(pair, place)):
-            rows.append(ScoredText(index, pair[0], pair[1], repr(score)))
-    if can_be_checked(found.measure) and (others := other_scores(loaded, found.measure, rows)):
+            rows.append(check.ScoredText(index, pair[0], pair[1], repr(score)))
+    if not check.can_be_checked(found.measure, loaded):
+        warnings.warn(check.unchecked(found.measure, loaded.name), stacklevel=4)
+    elif others := check.other_scores(loaded, found.measure, rows):
         row, own = others[0]
         place_of = f"pairs[{row.number}] has the score {float(row.score):.4f}"
         message = f"{place_of}, but {own:.4f} by {found.measure} of {loaded.name}"
-        raise InputError(message, remedy="model= names the model of the scores")
+        if not check.by_neighbours(found.measure):
+            raise InputError(message, remedy="model= names the model of the scores")
+        warning = check.by_others(found.measure, loaded.name)
+        warnings.warn(f"{warning} ({message})", stacklevel=4)
     return found.threshold
 
 
