@@ -204,6 +204,15 @@ BOMB = (
 )
 
 
+@pytest.mark.parametrize("words", ["a.tsv", "a.tsv b.jsonl", "-i a.csv -o b.csv.gz", "a.txt"])
+def test_a_missing_file_is_told_before_its_format(tmp_path: Path, words: str) -> None:
+    given = [str(tmp_path / word) if "." in word else word for word in words.split()]
+    says_one_line(call(*given), 66, f"{given[-3 if '-o' in given else 0]}: cannot be opened")
+    for name in ("a.tsv", "a.txt", "a.csv"):
+        (tmp_path / name).touch()
+    says_one_line(call(*given), 2, " changes nothing; --to, or the name after -o, tells the format")
+
+
 def test_an_entity_bomb() -> None:
     message = "stdin:1: declares the entity 'a', which is refused"
     says_one_line(call("--from", "tmx", *TMX, data=BOMB), 65, message)
@@ -213,8 +222,7 @@ def test_an_entity_bomb() -> None:
     ("words", "message"),
     [
         ("", "--from tsv --to tsv changes nothing"),
-        ("a.tsv", "--from tsv --to tsv changes nothing"),
-        ("-i a.csv -o b.csv.gz", "--from csv --to csv changes nothing"),
+        ("--from tsv", "--to, or the name after -o, tells the format to write"),
         ("--to tmx", "tmx needs --languages SOURCE,TARGET"),
         ("--to tmx --languages en", "expected two languages"),
         ("--to tmx --languages en,en", "'en' stands twice"),
