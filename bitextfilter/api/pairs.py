@@ -65,7 +65,8 @@ def read_rows(
             if isinstance(row, Row) and not reason:
                 yield (*row.texts[:2], *(number_of(text.encode()) for text in row.texts[2:]))
             elif on_bad is None:
-                raise InputError(reason, file=str(path), line=row.number, remedy=_REMEDY)
+                remedy = row.remedy if isinstance(row, BadRow) else _REMEDY
+                raise InputError(reason, file=str(path), line=row.number, remedy=remedy)
             else:
                 on_bad(row.number, reason)
 
