@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from bitextfilter.errors import InputError, printable
 from bitextfilter.io.files import BOM, is_table, lines_of, watched, wide_remedy, without_ending
-from bitextfilter.io.headers import is_name, is_sentence
+from bitextfilter.io.headers import are_names, is_sentence
 
 REMEDY = "--on-error reject --rejects FILE keeps going"
 
@@ -487,7 +487,7 @@ def _doubt_of_header(
     ):
         remedy = f"leave out --header, or name a column of it ({option} NAME)"
         raise InputError("the header looks like a row", file=file, line=1, remedy=remedy)
-    if all(map(is_name, texts if wanted else fields)):
+    if are_names(texts if wanted else fields):
         return ""
     shown = ", ".join(repr(text[:20]) for text in (texts if wanted else fields))
     return (
