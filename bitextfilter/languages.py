@@ -89,14 +89,15 @@ class Language(NamedTuple):
     def written_in(self) -> tuple[str, ...]:
         """The codes of ISO 15924 that text may be in, the likeliest first; empty if none is known.
 
-        The script that the tag names, or that is likely in its region; else all that the language
-        has in some region.
+        The script that the tag names, or that is likely in its region, with those that the CLDR
+        lacks; else all that the language has in some region.
         """
         if self.script:
             return (self.script,)
         likely = _likely_scripts(self.code)
         if self.region in likely and self.region:
-            return (likely[self.region],)
+            more = str(_further()["scripts"].get(self.code, "")).split()
+            return tuple(dict.fromkeys((likely[self.region], *more)))
         return tuple(dict.fromkeys(likely.values()))
 
     @property

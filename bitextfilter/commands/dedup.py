@@ -106,7 +106,7 @@ class _Settings:
         _ignorable,
     )
     languages: tuple[str, str] | None = languages_option(
-        "By whose rules capitals become small letters, such as en,tr."
+        "By whose rules capitals become small letters, such as en,tr: for normalised and near."
     )
     similarity: float | None = option(
         "--similarity",
@@ -276,6 +276,9 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
         bitext-dedup --against test.tsv --against dev.en --against dev.de < pairs.tsv > train.tsv
     """
     others.check(settings)
+    found = {settings.match, (others.against_match or "near") if others.files else "exact"}
+    if settings.languages is not None and found == {"exact"}:
+        run.warn("--languages has no effect: --match exact compares capitals as they are")
     _drop(run, settings, others)
 
 
