@@ -20,6 +20,7 @@ from bitextfilter.api.pairs import (
 )
 from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, load
 from bitextfilter.errors import SettingsError
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.diverse_sample import SampleSettings
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 _UNITS = ("words", "characters", "subwords")
 _SIDES: dict[str, tuple[int, ...]] = {"source": (0,), "target": (1,), "both": (0, 1)}
-
-
 _BUDGETS = {"top_lines": ">= 0", "top_words": ">= 0", "top_fraction": ">= 0, <= 1"}
 
 
@@ -68,8 +67,6 @@ def rank(
 
     Raises SettingsError for a bad value, or no known cut; InputError for scores of other models.
     """
-    from bitextfilter.scoring.measures import THRESHOLD_MEASURES
-
     check_name("similarity", similarity, THRESHOLD_MEASURES)
     rows = [pair for window in windows_of(pairs, 3) for pair in window]
     least = cut_of(rows, -1, similarity, model) if min_score == "recommended" else min_score

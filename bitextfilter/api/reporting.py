@@ -63,11 +63,8 @@ def report(
 
     Raises SettingsError for a bad value, or if the model recommends no cut for any name.
     """
-    columns = _numbers(columns)
+    places = _places(columns, label, reasons)
     names, sides = _names(names, columns), language_tags(languages) or ("", "")
-    places = {"columns": [member_place(str(n), "columns") for n in columns]}
-    for argument, member in (("label", label), ("reasons", reasons)):
-        places[argument] = [] if member is None else [member_place(str(member), argument)]
     survey = names, count, seed
     corpora = [_corpus((pairs, "pairs"), title, places, survey)]
     if against is not None:
@@ -90,12 +87,14 @@ def _page(
     return page.html().decode()
 
 
-def _numbers(columns: Sequence[int]) -> list[int]:
-    """Return the columns of scores; SettingsError for none, or what is no list of numbers."""
+def _places(columns: Sequence[int], label: int | None, reasons: int | None) -> dict[str, list[int]]:
+    """Return the places of members, by arguments; SettingsError for what is no place."""
     numbers = list(columns) if isinstance(columns, tuple | list | range) else []
     if not numbers or not all(is_number(number, Integral) for number in numbers):
         raise SettingsError(f"columns must be numbers, as (3,), not {columns!r:.40}")
-    return numbers
+    single = {"label": label, "reasons": reasons}
+    given = {"columns": numbers} | {n: [] if m is None else [m] for n, m in single.items()}
+    return {name: [member_place(str(n), name) for n in some] for name, some in given.items()}
 
 
 def _names(names: Sequence[str], columns: Sequence[int]) -> Sequence[str]:

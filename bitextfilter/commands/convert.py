@@ -135,17 +135,19 @@ class _Settings:
     )
 
 
-def _check(settings: _Settings, read: str) -> None:
+def _check(run: Run, settings: _Settings) -> None:
     """Raise UsageError for options without effect, or missing ones.
 
-    Raises NotFoundError where there is no file to *read* that would tell another format.
+    Raises NotFoundError for a file that would not be converted, and is not there.
     """
     source, target = settings.source, settings.target
     if source == target:
-        with nullcontext() if read == "-" else open_input(read):
+        given = run.row_settings.input, *settings.files
+        path = next((path for path in given if path != "-"), "-")
+        with nullcontext() if path == "-" else open_input(path):
+            message = f"--from {source} --to {target} changes nothing"
             raise click.UsageError(
-                f"--from {source} --to {target} changes nothing; --to, or the name after -o, tells"
-                " the format to write"
+                f"{message}; --to, or the name after -o, tells the format to write"
             )
     for name in sorted(all_options()):
         read, written = formats_with(name)
@@ -257,8 +259,7 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-convert --header --numbers score -o pairs.parquet < scored.tsv
     """
     settings, named = _with_formats(run, settings), bool(settings.source)
-    files = run.row_settings.input, *settings.files
-    _check(settings, next((path for path in files if path != "-"), "-"))
+    _check(run, settings)
     read, write = _split(run, settings)
     format_settings = _format_settings(run, settings, is_table(read[0]))
     target = FORMATS[settings.target]

@@ -325,8 +325,8 @@ class RowReader:
             first = next(self._lines, None)
             if first is None:
                 raise InputError("empty, expected a header line", file=name)
-            if remedy := wide_remedy(first):
-                raise InputError("the header is not UTF-8", file=name, line=1, remedy=remedy)
+            if wide := wide_remedy(first):
+                raise InputError("the header is not UTF-8", file=name, line=1, remedy=wide)
             self.header = without_ending(first)
             self.header_ending = first[len(self.header) :]
             self.next = 2
