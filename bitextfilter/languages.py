@@ -89,14 +89,15 @@ class Language(NamedTuple):
     def written_in(self) -> tuple[str, ...]:
         """The codes of ISO 15924 that text may be in, the likeliest first; empty if none is known.
 
-        The script that the tag names, or that is likely in its region; else all that the language
-        has in some region.
+        The script that the tag names, or that is likely in its region, with those that the CLDR
+        lacks; else all that the language has in some region.
         """
         if self.script:
             return (self.script,)
         likely = _likely_scripts(self.code)
         if self.region in likely and self.region:
-            return (likely[self.region],)
+            more = str(_further()["scripts"].get(self.code, "")).split()
+            return tuple(dict.fromkeys((likely[self.region], *more)))
         return tuple(dict.fromkeys(likely.values()))
 
     @property
@@ -249,12 +250,41 @@ def _further() -> dict[str, Any]:
 
 
 @functools.cache
-def _names() -> dict[str, str]:
-    """Return the names of languages in English, in lower case → their tags."""
+def _names(locale: str = "en") -> dict[str, str]:
+    """Return the names of languages in one of them, in lower case → their tags."""
     from babel import Locale
 
-    tags = {code.replace("_", "-"): name for code, name in Locale("en").languages.items()}
+    found = Locale.parse(locale).languages.items()
+    tags = {code.replace("_", "-"): name for code, name in found}
     return {name.lower(): tag for tag, name in tags.items() if tag not in _NO_LANGUAGE}
+
+
+@functools.cache
+def _own_names() -> dict[str, list[str]]:
+    """Return the names of languages in themselves, in lower case → their locales."""
+    found: dict[str, list[str]] = {}
+    for line in str(_further()["names"]).strip().split("\n"):
+        locale, names = line.split(" ", 1)
+        for name in names.lower().split("; "):
+            found.setdefault(name, []).append(locale)
+    return found
+
+
+def named_languages(names: Iterable[str]) -> dict[str, str]:
+    """Return the names and codes of languages among some texts → their tags.
+
+    Names are in English, in the language itself, or in one of those that another text so names.
+    """
+    wanted, own = {name: name.strip().lower() for name in names}, _own_names()
+    found: dict[str, str] = {}
+    for locale in chain.from_iterable(own.get(name, ()) for name in wanted.values()):
+        found |= _names(locale)
+    found |= _names() | {name: read_language(locales[0]).tag for name, locales in own.items()}
+    for name, text in wanted.items():
+        word = len(text) == 3 and name.istitle()  # Yes, and not the code yes
+        if text not in found and not word and is_language(text):
+            found[text] = read_language(text).tag
+    return {name: found[text] for name, text in wanted.items() if text in found}
 
 
 @functools.cache

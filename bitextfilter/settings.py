@@ -60,11 +60,12 @@ class _Declared:
         bounds = [f"{_BOUNDS[sign][0]} {bound:g}" for sign, bound in self.bounds]
         return ", ".join(self.choices or bounds)
 
-    def fits(self, value: Any) -> bool:
-        """Return whether a value of the right type is in the range."""
+    def fault(self, value: Any) -> str:
+        """Return the fault of a value of the right type; empty if it is in the range."""
         if self.choices:
-            return value in self.choices
-        return all(_BOUNDS[sign][1](value, bound) for sign, bound in self.bounds)
+            return "" if value in self.choices else none_of(value, self.choices)
+        fits = all(_BOUNDS[sign][1](value, bound) for sign, bound in self.bounds)
+        return "" if fits else f"must be {self.range}, not {value!r}"
 
 
 def setting(
@@ -112,11 +113,8 @@ class Settings:
             needed, is_one = _KINDS[kind]
             if not is_one(value):
                 raise SettingsError(f"{name} must be {needed}, not {value!r}")
-            if declared.fits(value):
-                continue
-            if declared.choices:
-                raise SettingsError(f"{name} {none_of(value, declared.choices)}")
-            raise SettingsError(f"{name} must be {declared.range}, not {value!r}")
+            if fault := declared.fault(value):
+                raise SettingsError(f"{name} {fault}")
 
 
 _MOST = 8

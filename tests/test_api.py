@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import math
 import pydoc
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from console import ROOT, command
 from toys import sentences, toy_model
@@ -20,6 +23,7 @@ from toys import sentences, toy_model
 import bitextfilter
 from bitextfilter import (
     BitextError,
+    DeviceError,
     Filter,
     InputError,
     Model,
@@ -178,13 +182,21 @@ def test_filters_are_used_again_and_read_columns() -> None:
         (lambda: rank([], order="best"), SettingsError, "order 'best' is none of ranked"),
         (lambda: rank([], fold=(3, 2)), SettingsError, "is not a part such as"),
         (lambda: sample([]), SettingsError, "nothing says how much to keep"),
-        (lambda: sample([], top_lines=1, clusters=0), SettingsError, "clusters are 1 or more"),
+        (
+            lambda: sample([], top_lines=1, clusters=0),
+            SettingsError,
+            "clusters must be at least 1",
+        ),
         (lambda: split([], {"train": 0.1}), SettingsError, "no part called 'train'"),
         (lambda: split([], {"a": 0.6, "b": 0.6}), SettingsError, "120 % together"),
         (lambda: split([], {"a": 1.5}), SettingsError, "a share of 0 to 1"),
         (lambda: split([], {"a": 1}, by="luck"), SettingsError, "by 'luck' is none of"),
         (lambda: report([], names=("a", "b")), SettingsError, "2 names are given for 1 columns"),
-        (lambda: report([], shown=0), SettingsError, "1 to 100 pairs of each tenth"),
+        (
+            lambda: report([], shown=0),
+            SettingsError,
+            "shown must be at least 1, at most 100, not 0",
+        ),
         (lambda: report([], count="bytes"), SettingsError, "count 'bytes' is none of"),
         (lambda: report([], model="en-de"), SettingsError, "'score' is none of|no cut"),
         (lambda: rank([("a", "b", 0.5)], min_score="recomended"), SettingsError, "recommended"),  # type: ignore[arg-type]
@@ -196,12 +208,112 @@ def test_filters_are_used_again_and_read_columns() -> None:
         (lambda: recommended("en-de", "joint", "filtering"), SettingsError, "no cut for filtering"),
         (lambda: align_documents(None, [], []), SettingsError, "needs one"),
         (lambda: align_documents(None, [], [], by="luck"), SettingsError, "'luck' is none of"),
-        (lambda: align_documents(None, [], [], largest=11), SettingsError, "largest is 1 to 10"),
+        (
+            lambda: align_documents(None, [], [], largest=11),
+            SettingsError,
+            "largest must be at least 1, at most 10, not 11",
+        ),
     ],
 )
 def test_misuse_is_refused_in_plain_words(make: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         make()
+
+
+GOOD: dict[str, dict[str, Any]] = {
+    "Filter": {},
+    "align_documents": {"model": None, "sources": ["a"], "targets": ["b"], "by": "length"},
+    "deduplicate": {"pairs": PAIRS},
+    "explain": {"model": ..., "sources": [], "targets": []},
+    "filter_pairs": {"pairs": PAIRS},
+    "fix": {"text": "a"},
+    "load": {"name_or_folder": "en-de"},
+    "mine": {"model": ..., "sources": [], "targets": [], "min_score": "none"},
+    "noise": {"pairs": PAIRS, "rates": 0.1},
+    "pair_documents": {"model": ..., "sources": {}, "targets": {}},
+    "rank": {"pairs": []},
+    "read_rows": {"path": "no.tsv"},
+    "recommended": {},
+    "recovery": {"model": ..., "sources": ["a1"], "targets": ["b1"]},
+    "report": {"pairs": []},
+    "sample": {"pairs": [], "model": ..., "top_lines": 1},
+    "split": {"pairs": [], "parts": {}},
+}
+"""Arguments of each function; for `...` a model."""
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS - {"Model"}))
+@pytest.mark.parametrize("wrong", [object(), b"x", {object(): None}, 1j])
+def test_a_value_of_another_type_is_refused_with_its_name(
+    model: Model, name: str, wrong: object
+) -> None:
+    function = getattr(bitextfilter, name)
+    good = {key: model if value is ... else value for key, value in GOOD[name].items()}
+    for argument in inspect.signature(function).parameters:
+        with pytest.raises((SettingsError, TypeError)) as found:
+            list(function(**{**good, argument: wrong}))
+        assert str(found.value).startswith(argument), (argument, str(found.value))
+        assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: load("en-de", threads=0), "threads must be at least 1, not 0"),
+        (lambda: load("en-de", "gpu"), "device must be cpu, cuda or cuda:N, not 'gpu'"),
+        (lambda: list(read_rows("a", 0)), "source is a column from 1"),
+        (lambda: deduplicate([], similarity=math.nan), "similarity must be a number, not nan"),
+        (lambda: deduplicate([], shingle=0), "shingle must be above 0, not 0"),
+        (lambda: deduplicate([], match="alike"), "match 'alike' is none of exact"),
+        (lambda: deduplicate([], against_match="alike"), "against_match 'alike' is none of exact"),
+        (lambda: deduplicate([], against_words=(0, 1, 1)), "against_words must be at least 1"),
+        (lambda: noise([], 2), "rates must be at least 0, at most 1, not 2"),
+        (lambda: noise([], {"copied": None}), "rates: that of 'copied' must be a number"),  # type: ignore[dict-item]
+        (lambda: rank([], min_score="recomended"), "; did you mean recommended?"),  # type: ignore[arg-type]
+        (lambda: rank([], similarity="cosin"), "similarity 'cosin' is none of cosine"),
+        (lambda: rank([], top_fraction=1.5), "top_fraction must be at least 0, at most 1, not 1.5"),
+        (
+            lambda: split(PAIRS, {"dev": -1}),
+            "parts: 'dev' is a number of pairs, or a share of 0 to",
+        ),
+        (lambda: split(PAIRS, {"dev": True}), "parts: 'dev' is a number of pairs"),
+        (
+            lambda: split(PAIRS, {"dev": 1}, group=9),
+            "group: no pair has a column 9; the first has 2",
+        ),
+        (lambda: report([("a", "b", 1)], columns=(9,)), "columns: no pair has a column 9"),
+        (lambda: report([("a", "b", 1)], columns=()), "columns must be numbers"),
+        (lambda: report([("a", "b", 1)], label=4), "label: no pair has a column 4"),
+        (lambda: list(Filter("9>=0.5")(PAIRS)), "rules: no pair has a column 9; the first has 2"),
+        (lambda: recommended(measure="cosin"), "measure 'cosin' is none of cosine"),
+        (lambda: recommended(use="training"), "use 'training' is none of filtering"),
+        (lambda: recommended(5), "model must be a loaded model, a str or a path, not 5"),  # type: ignore[arg-type]
+        (lambda: align_documents(None, [], [], skip=-1), "skip must be at least 0, at most 100"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_with_the_name(make: Any, said: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        make()
+
+
+def test_messages_name_arguments_not_options(model: Model) -> None:
+    with pytest.raises(DeviceError, match=r"^device='cuda:99': there is no .*; use device='cpu'$"):
+        load("en-de", "cuda:99")
+    reason = Filter().passed_over["language"]
+    assert "languages=('en', 'de')" in reason and "--" not in reason
+    with pytest.raises(TypeError, match=r"^against\[0\] is 'text', not \(source, target\)"):
+        deduplicate(PAIRS, against=["text"])
+    with pytest.raises(ValueError, match="1 source and 2 target"):
+        recovery(model, ["a1"], ["b1", "b2"])
+    with pytest.raises(SettingsError, match="language must be a str, not 5"):
+        model.encode(["a1"], 5)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    scored = [("a", "b", 0.5), ("c", "d", 0.9)]
+    assert rank(scored, top_lines=np.int64(1), min_score=np.float32(0.1)) == scored[1:]
+    assert len(list(deduplicate(scored, similarity=np.float32(0.5), shingle=np.int8(3)))) == 2
+    assert split(scored, {"dev": np.int64(1)}) == split(scored, {"dev": 1})
 
 
 def test_what_can_stream_does() -> None:
@@ -393,6 +505,18 @@ def test_scores_of_another_model_are_refused(scored: list[tuple[Any, ...]]) -> N
         rank(scored, min_score="recommended", model="en-de-autoencoder")
     with pytest.raises(InputError, match=said):
         list(Filter("score>=recommended", model="en-de-autoencoder")(scored))
+
+
+def test_scores_that_may_be_of_another_model_are_warned_of(
+    shipped: Model, scored: list[tuple[Any, ...]]
+) -> None:
+    own = shipped.score(*zip(*ROWS, strict=True), "csls")["csls"].tolist()
+    pairs = [(*row, score) for row, score in zip(ROWS, own, strict=True)]
+    assert rank(pairs, min_score="recommended", similarity="csls")
+    for measure, said in (("csls", "are of other neighbours, or"), ("joint", "joint cannot be")):
+        with pytest.warns(UserWarning, match=said) as found:
+            rank(scored, min_score="recommended", similarity=measure)
+        assert found[0].filename == __file__
 
 
 def test_every_choice_of_rank_is_that_of_the_command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.languages import find_language, read_language
+from bitextfilter.languages import _own_names, find_language, named_languages, read_language
 
 SPELLINGS = {
     "en": "en EN eng",
@@ -89,6 +89,20 @@ def test_a_code_nobody_knows_is_refused_with_a_suggestion(text: str, suggestion:
         ("uz-Cyrl", "Cyrl"),
         ("azb", "Arab Latn"),
         ("crh", "Latn Cyrl"),
+        ("nan", "Hani Bopo Latn"),
+        ("nan-TW", "Hani Bopo Latn"),
+        ("zh-min-nan", "Hani Bopo Latn"),
+        ("cdo", "Hani Bopo Latn"),
+        ("hak-TW", "Hani Bopo Latn"),
+        ("nan-Hant", "Hani Bopo"),
+        ("zh-TW", "Hani Bopo"),
+        ("mww", "Latn Hmnp"),
+        ("crk", "Cans Latn"),
+        ("knc", "Latn Arab"),
+        ("knc_Arab", "Arab"),
+        ("min", "Latn Arab"),
+        ("non", "Latn Runr"),
+        ("arc", "Armi Hatr Nbat Palm Syrc Hebr"),
         ("sat", "Olck Deva Beng"),
         ("ber", "Latn Tfng Arab"),
         ("dbr", ""),
@@ -146,6 +160,19 @@ def test_languages_of_other_codes_or_scripts_are_not_included() -> None:
     assert not read_language("sr-Latn").includes(read_language("sr"))
     assert not read_language("no").includes(read_language("nn"))
     assert not read_language("ca").includes(read_language("es"))
+
+
+def test_names_of_languages_in_themselves_are_those_of_the_cldr() -> None:
+    from babel import Locale
+
+    for locale in {locale for locales in _own_names().values() for locale in locales}:
+        known = {name.split(" (")[0].lower() for name in Locale.parse(locale).languages.values()}
+        assert any(locale in _own_names().get(name, ()) for name in known), locale
+
+
+def test_languages_are_found_by_names_in_several_languages() -> None:
+    found = named_languages(["Français", "Allemand", "en-US", "Hallo", "Yes", "中文"])
+    assert found == {"Français": "fr", "Allemand": "de", "en-US": "en-US", "中文": "zh"}
 
 
 def test_a_language_is_found_in_its_own_spelling_first() -> None:

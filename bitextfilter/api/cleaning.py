@@ -7,13 +7,17 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from bitextfilter.api.arguments import checked, in_python, is_number
 from bitextfilter.api.pairs import (
     Languages,
     Pair,
+    check_member,
+    check_name,
     language_codes,
     language_tags,
     member_number,
     member_place,
+    names_of,
     windows_of,
 )
 from bitextfilter.errors import SettingsError
@@ -35,6 +39,7 @@ class Filter:
     ``passed_over``: the default rules that cannot run here, by name, each with the reason.
     """
 
+    @checked()
     def __init__(
         self,
         rules: str | Iterable[str] = "default",
@@ -63,11 +68,13 @@ class Filter:
 
         self._languages, self._model = language_tags(languages), model
         self._cut: list[int] = []
-        choices = parse_rules([rules] if isinstance(rules, str) else rules, self._recommended)
-        if unknown := sorted(set(without) - {choice.rule.name for choice in choices}):
+        choices = parse_rules(names_of(rules, "rules"), self._recommended)
+        left_out = names_of(without, "without")
+        if unknown := sorted(set(left_out) - {choice.rule.name for choice in choices}):
             raise SettingsError(f"without {unknown[0]!r}: not one of the rules")
-        wanted = [choice for choice in choices if choice.rule.name not in without]
-        able, self.passed_over = usable(wanted, self._languages)
+        wanted = [choice for choice in choices if choice.rule.name not in left_out]
+        able, passed_over = usable(wanted, self._languages)
+        self.passed_over = {n: in_python(why, ["languages"]) for n, why in passed_over.items()}
         self._places = {name: member_place(name) for name in columns_of(able)}
         self._pipeline = Pipeline(able)
 
@@ -86,12 +93,17 @@ class Filter:
         """Yield each pair with its verdict: ``keep``, or every rule that it fails, and why.
 
         Raises InputError before the first if a cut is recommended, and the scores are of another
-        model.
+        model, and SettingsError if no pair has a column of the rules.
         """
+        return self._explained(windows_of(pairs))
+
+    def _explained(self, windows: Iterable[Sequence[Pair]]) -> Iterator[tuple[Pair, str]]:
         from bitextfilter.api.scoring import cut_of
         from bitextfilter.filters.pairs import Pairs
 
-        for number, window in enumerate(windows_of(pairs)):
+        for number, window in enumerate(windows):
+            for place in self._places.values() if number == 0 else ():
+                check_member(window, place, "rules")
             for place in self._cut if number == 0 else ():
                 cut_of(window, place, None, self._model)
             sides = [pair[0] for pair in window], [pair[1] for pair in window]
@@ -118,6 +130,7 @@ def filter_pairs(
     return Filter(rules, languages, without, model=model)(pairs)
 
 
+@checked(overlap="> 0, <= 1", ngram=">= 1")
 def deduplicate(
     pairs: Iterable[Pair],
     *,
@@ -148,14 +161,13 @@ def deduplicate(
     """
     from bitextfilter.corpus.duplicate_keys import DedupSettings
 
-    names, codes = (
-        (ignore,) if isinstance(ignore, str) else tuple(ignore),
-        language_codes(languages),
-    )
+    names, codes = tuple(names_of(ignore, "ignore")), language_codes(languages)
     settings = DedupSettings(match, by, keep, names, similarity, shingle, languages=codes)
     alike = _Alike(against_match, against_by, against_words, overlap, ngram)
+    settings.normalisers, alike.settings(settings)  # raise SettingsError
     known = _known_texts(settings, alike, (against, against_source, against_target))
-    return (_unknown if only_against else _unique)(pairs, settings, known)
+    windows = windows_of(pairs, 3 if keep == "best" else 2)
+    return (_unknown if only_against else _unique)(windows, settings, known)
 
 
 class _Alike(NamedTuple):
@@ -173,9 +185,14 @@ class _Alike(NamedTuple):
         from bitextfilter.corpus.shared_ngrams import Likeness
 
         equal, near, within = self.words
+        if min(self.words) < 1:
+            raise SettingsError(f"against_words must be at least 1, not {self.words}")
         likeness = Likeness(self.ngram, self.overlap, near, within)
         codes = duplicates.languages
-        return AgainstSettings(self.match, self.by, equal, likeness, duplicates.ignore, codes)
+        try:
+            return AgainstSettings(self.match, self.by, equal, likeness, duplicates.ignore, codes)
+        except SettingsError as error:
+            raise SettingsError(f"against_{error}") from error
 
 
 def _known_texts(
@@ -187,7 +204,7 @@ def _known_texts(
     from bitextfilter.corpus.other_texts import SIDES, OtherTexts
     from bitextfilter.text.words import sentence_list
 
-    pairs = [pair[:2] for window in windows_of(others[0]) for pair in window]
+    pairs = [pair[:2] for window in windows_of(others[0], name="against") for pair in window]
     sides = {"source": sentence_list(others[1], "against_source")}
     sides["target"] = sentence_list(others[2], "against_target")
     if not any((pairs, *sides.values())):
@@ -219,7 +236,7 @@ def _places(settings: DedupSettings) -> tuple[int, ...]:
 
 
 def _unknown(
-    pairs: Iterable[Pair], settings: DedupSettings, known: OtherTexts | None
+    windows: Iterable[Sequence[Pair]], settings: DedupSettings, known: OtherTexts | None
 ) -> Iterator[Pair]:
     """Return the pairs that are not among known texts."""
     if known is None or settings.keep == "best":
@@ -229,11 +246,11 @@ def _unknown(
         found = known.find([[pair[place] for place in _places(settings)] for pair in window])
         return (pair for pair, match in zip(window, found.tolist(), strict=True) if not match)
 
-    return chain.from_iterable(map(left, windows_of(pairs)))
+    return chain.from_iterable(map(left, windows))
 
 
 def _unique(
-    pairs: Iterable[Pair], settings: DedupSettings, known: OtherTexts | None
+    windows: Iterable[Sequence[Pair]], settings: DedupSettings, known: OtherTexts | None
 ) -> Iterator[Pair]:
     from bitextfilter.corpus.dedup import Deduplicator, DedupWindow, decided_windows
 
@@ -243,7 +260,7 @@ def _unique(
 
     def read() -> Iterator[DedupWindow[Pair]]:
         first = 1
-        for window in windows_of(pairs, 3 if best else 2):
+        for window in windows:
             texts = [[pair[place] for place in places] for pair in window]
             scores = [member_number(pair, -1) for pair in window] if best else None
             yield DedupWindow(window, range(first, first + len(window)), texts, scores)
@@ -256,6 +273,7 @@ def _unique(
             yield from (pair for line, pair in numbered if not keepers.get(line))
 
 
+@checked()
 def fix(text: str, repairs: Collection[str] | None = None, *, language: str | None = None) -> str:
     """Return a text repaired as ``bitext-fix`` does: mojibake, entities, stray characters, spaces.
 
@@ -265,12 +283,11 @@ def fix(text: str, repairs: Collection[str] | None = None, *, language: str | No
     """
     from bitextfilter.corpus.repair import DEFAULTS, Repairer
 
-    if not isinstance(text, str):
-        raise TypeError(f"text is {text!r:.40}, not a str")
-    names = (repairs,) if isinstance(repairs, str) else DEFAULTS if repairs is None else repairs
+    names = DEFAULTS if repairs is None else names_of(repairs, "repairs")
     return Repairer(names, language)(text)[0]
 
 
+@checked(rates=">= 0, <= 1", window=">= 1")
 def noise(
     pairs: Iterable[tuple[str, str]],
     rates: float | Mapping[str, float],
@@ -296,9 +313,15 @@ def noise(
 
     Raises SettingsError for an unknown kind, a rate out of range, or a kind without its material.
     """
-    from bitextfilter.corpus.noise import even_rates, noise_settings, noisy_pairs
+    from bitextfilter.corpus.noise import NOISE_KINDS, even_rates, noise_settings, noisy_pairs
+    from bitextfilter.text.words import sentence_list
 
-    settings = noise_settings(language_codes(languages), foreign, words, window, seed)
+    others = sentence_list(foreign, "foreign")
+    settings = noise_settings(language_codes(languages), others, words, window, seed)
     chosen = rates if isinstance(rates, Mapping) else even_rates(rates, settings)
+    for kind, rate in chosen.items():
+        check_name("rates", kind, NOISE_KINDS)
+        if not is_number(rate):
+            raise SettingsError(f"rates: that of {kind!r} must be a number, not {rate!r:.40}")
     checked = ((pair[0], pair[1]) for some in windows_of(pairs, 2, 2) for pair in some)
     return noisy_pairs(checked, chosen, seed, settings)

@@ -9,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
-from bitextfilter.api.pairs import check_score, sentence_sides
+from bitextfilter.api.arguments import checked
+from bitextfilter.api.pairs import sentence_sides
 from bitextfilter.api.scoring import recommended
 from bitextfilter.errors import SettingsError
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
 
 
+@checked(neighbours=">= 1")
 def mine(
     model: Model,
     sources: Iterable[str],
@@ -47,7 +49,8 @@ def mine(
     """
     from bitextfilter.mining.comparable import MiningSettings
 
-    similarity = similarity or ("csls" if model.classifier is None else "joint")
+    if similarity is None:
+        similarity = "csls" if model.classifier is None else "joint"
     least = _least(model, similarity, min_score)
     settings = MiningSettings(similarity, retrieval, neighbours, least, model.threads)
     return _mined(model, sentence_sides(sources, targets), settings)
@@ -79,7 +82,6 @@ def _least(
     model: Model, similarity: str, asked: float | Literal["recommended", "none"] | None
 ) -> float | None:
     """Return the lowest score of mined pairs."""
-    check_score(asked, "recommended", "none")
     if asked == "none" or isinstance(asked, int | float):
         return None if asked == "none" else asked
     try:
@@ -87,10 +89,11 @@ def _least(
     except SettingsError as error:
         if asked is not None:
             raise
-        warnings.warn(f"wrong pairs are returned, too: {error}", stacklevel=3)
+        warnings.warn(f"wrong pairs are returned, too: {error}", stacklevel=4)
         return None
 
 
+@checked(largest=">= 1, <= 10", skip=">= 0, <= 100")
 def align_documents(
     model: Model | None,
     sources: Iterable[str],
@@ -119,13 +122,12 @@ def align_documents(
     from bitextfilter.mining.link_costs import LinkSettings
     from bitextfilter.mining.model_alignment import aligner
 
-    if not 1 <= largest <= 10 or not 0 <= skip <= 100:
-        raise SettingsError(f"largest is 1 to 10 and skip 0 to 100, not {largest} and {skip:g}")
     align = aligner(by, LinkSettings(largest, skip), model, classifier)
     links = align(*sentence_sides(sources, targets)).links
     return [(list(link.source), list(link.target), link.score) for link in links]
 
 
+@checked(neighbours=">= 1")
 def pair_documents(
     model: Model,
     sources: Mapping[str, Sequence[str]],
@@ -150,12 +152,12 @@ def pair_documents(
     from bitextfilter.mining.document_pairs import RECOMMENDED_SCORE
     from bitextfilter.text.words import sentence_list
 
-    sides = [{n: sentence_list(d, n) for n, d in side.items()} for side in (sources, targets)]
+    sides = [
+        {n: sentence_list(texts, f"{name}[{n!r}]") for n, texts in side.items()}
+        for name, side in (("sources", sources), ("targets", targets))
+    ]
     if empty := [name for side in sides for name, sentences in side.items() if not sentences]:
         raise SettingsError(f"the document {empty[0]!r} has no sentences")
-    if neighbours < 1:
-        raise SettingsError(f"at least 1 neighbour is needed, not {neighbours}")
-    check_score(min_score, "recommended", "none")
     if isinstance(min_score, str):
         min_score = {"recommended": RECOMMENDED_SCORE, "none": -math.inf}[min_score]
     return _paired(model, sides, neighbours, min_score)
@@ -174,7 +176,8 @@ def _paired(
         named_pairs,
     )
 
-    settings = PairingSettings(neighbours, threads=model.threads)
+    most = max(1, *map(len, sides))
+    settings = PairingSettings(min(neighbours, most), threads=model.threads)
     with TemporaryDirectory() as folder:
         pairer = DocumentPairer(model, Path(folder), settings, PairingHooks())
         stores = pairer.gather(side.items() for side in sides)

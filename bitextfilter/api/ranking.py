@@ -5,12 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bitextfilter.api.pairs import Pair, check_score, member_number, member_place, windows_of
+from bitextfilter.api.arguments import checked, is_number
+from bitextfilter.api.pairs import (
+    Pair,
+    check_name,
+    member_number,
+    member_place,
+    member_text,
+    windows_of,
+)
 from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, load
 from bitextfilter.errors import SettingsError
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.diverse_sample import SampleSettings
@@ -20,8 +30,10 @@ if TYPE_CHECKING:
 
 _UNITS = ("words", "characters", "subwords")
 _SIDES: dict[str, tuple[int, ...]] = {"source": (0,), "target": (1,), "both": (0, 1)}
+_BUDGETS = {"top_lines": ">= 0", "top_words": ">= 0", "top_fraction": ">= 0, <= 1"}
 
 
+@checked(**_BUDGETS, sample=">= 0", seed=">= 0")
 def rank(
     pairs: Iterable[Pair],
     *,
@@ -55,14 +67,15 @@ def rank(
 
     Raises SettingsError for a bad value, or no known cut; InputError for scores of other models.
     """
+    check_name("similarity", similarity, THRESHOLD_MEASURES)
     rows = [pair for window in windows_of(pairs, 3) for pair in window]
-    check_score(min_score, "recommended")
     least = cut_of(rows, -1, similarity, model) if min_score == "recommended" else min_score
     choice = _selection((top_lines, top_words, top_fraction), least, fold, (sample, seed))
     keys = [-member_number(row, -1) for row in rows]
     return _kept(rows, keys, choice, _Unit(count_side, count, model), order)
 
 
+@checked(**_BUDGETS, clusters=">= 1", drop_similar=">= -1, <= 1", seed=">= 0")
 def sample(
     pairs: Iterable[Pair],
     model: Model | str | Path = DEFAULT_MODEL,
@@ -112,10 +125,6 @@ def _diverse(
     from bitextfilter.corpus.diverse_sample import diverse_order
     from bitextfilter.similarity.clusters import PairVectors
 
-    if (settings.clusters is not None and settings.clusters < 1) or not -1 <= (
-        settings.alike or 0
-    ) <= 1:
-        raise SettingsError("clusters are 1 or more, and drop_similar is -1 to 1")
     rows: list[Pair] = []
     with PairVectors(model.encoder.dim) as vectors:
         for window in windows_of(pairs, 3):
@@ -126,6 +135,7 @@ def _diverse(
         return rows, diverse_order(vectors, scores, settings).places
 
 
+@checked(seed=">= 0")
 def split(
     pairs: Iterable[Pair],
     parts: Mapping[str, int | float | Fraction],
@@ -156,9 +166,10 @@ def split(
     from bitextfilter.corpus.split import Part, SplitSettings
     from bitextfilter.text.wording import IGNORABLE
 
-    if match not in ("exact", "normalised") or rest in parts:
-        raise SettingsError(f"match is exact or normalised, and the rest no part called {rest!r}")
-    made = tuple(Part(name, _part_size(size)) for name, size in parts.items())
+    check_name("match", match, ("exact", "normalised"))
+    if rest in parts:
+        raise SettingsError(f"rest must be no part called {rest!r}, which parts has")
+    made = tuple(Part(name, _part_size(name, size)) for name, size in parts.items())
     ignore = None if match == "exact" else IGNORABLE
     rows, numbers = _divided(pairs, SplitSettings(made, by, group is not None, ignore, seed), group)
     found: dict[str, list[Pair]] = {name: [] for name in (*parts, rest)}
@@ -176,9 +187,12 @@ def _divided(
     from bitextfilter.corpus.split import Splitter
 
     splitter, rows, keys = Splitter(settings), list[Pair](), []
-    places = _SPLIT_SIDES[settings.by] + (() if group is None else (member_place(str(group)),))
+    places = _SPLIT_SIDES[settings.by]
+    if group is not None:
+        places = (*places, member_place(str(group), "group"))
     for window in windows_of(pairs):
-        keys.append(splitter.keys([[str(pair[place]) for place in places] for pair in window]))
+        texts = ([member_text(pair, place, "group") for place in places] for pair in window)
+        keys.append(splitter.keys([*texts]))
         rows += window
     every = np.concatenate(keys or [splitter.keys([])])
     numbers = splitter.by_share(every) if settings.at_once else splitter.decide(every).parts
@@ -194,12 +208,13 @@ _SPLIT_SIDES: dict[str, tuple[int, ...]] = {
 }
 
 
-def _part_size(size: float | Fraction) -> int | Fraction:
-    if isinstance(size, int):
-        return size
-    if not 0 <= (share := Fraction(str(size))) <= 1:
-        raise SettingsError(f"a part is a number of pairs, or a share of 0 to 1, not {size}")
-    return share
+def _part_size(name: str, size: Any) -> int | Fraction:
+    """Return a number of pairs as an int, and a share of them as a Fraction."""
+    if is_number(size, Integral) and size >= 0:
+        return int(size)
+    if isinstance(size, float | Fraction) and 0 <= size <= 1:
+        return Fraction(str(size))
+    raise SettingsError(f"parts: {name!r} is a number of pairs, or a share of 0 to 1, not {size!r}")
 
 
 def _selection(
@@ -212,8 +227,6 @@ def _selection(
     from bitextfilter.io.ranking import SelectionSettings
 
     lines, words, fraction = most
-    if min(lines or 0, words or 0, fraction or 0, drawn[0] or 0) < 0 or (fraction or 0) > 1:
-        raise SettingsError("top_lines and top_words are 0 or more, top_fraction is 0 to 1")
     if fold is not None and not 1 <= fold[0] <= fold[1]:
         raise SettingsError(f"fold {fold} is not a part such as (3, 10)")
     share = None if fraction is None else Fraction(str(fraction))
@@ -254,10 +267,9 @@ def _kept(
 
     from bitextfilter.io.ranking import select_rows
 
-    known = ("order", order, ("ranked", "input")), ("count_side", unit.side, _SIDES)
-    for name, value, values in (*known, ("count", unit.name, _UNITS)):
-        if value not in values:
-            raise SettingsError(f"{name} {value!r} is none of {', '.join(values)}")
+    check_name("order", order, ("ranked", "input"))
+    check_name("count_side", unit.side, _SIDES)
+    check_name("count", unit.name, _UNITS)
     sizes = np.zeros(len(rows), np.uint32)
     if choice.size is not None:
         sizes = np.array(unit.sizes(rows), np.uint32)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bitextfilter.api.arguments import checked, is_number
 from bitextfilter.api.pairs import (
     Languages,
     Pair,
+    check_member,
+    check_name,
     language_tags,
     member_number,
     member_place,
+    member_text,
+    names_of,
     windows_of,
 )
 from bitextfilter.api.scoring import recommended
@@ -25,6 +31,7 @@ _LARGEST = 3.4e38
 """The highest score: scores are kept as float32."""
 
 
+@checked(shown=">= 1, <= 100", seed=">= 0")
 def report(
     pairs: Iterable[Pair],
     *,
@@ -56,11 +63,12 @@ def report(
 
     Raises SettingsError for a bad value, or if the model recommends no cut for any name.
     """
-    names, sides = _names(names, columns, shown), language_tags(languages) or ("", "")
-    places = [[member_place(str(n)) for n in columns], *map(_one_place, (label, reasons))]
+    places = _places(columns, label, reasons)
+    names, sides = _names(names, columns), language_tags(languages) or ("", "")
     survey = names, count, seed
-    corpora = [_corpus(pairs, title, places, survey)]
-    corpora += [] if against is None else [_corpus(against, "against", places, survey)]
+    corpora = [_corpus((pairs, "pairs"), title, places, survey)]
+    if against is not None:
+        corpora.append(_corpus((against, "against"), "against", places, survey))
     cuts = {} if model is None else _cuts(model, names)
     return _page(corpora, title, cuts, (sides, shown, reasons is not None))
 
@@ -79,41 +87,49 @@ def _page(
     return page.html().decode()
 
 
-def _names(names: Sequence[str], columns: Sequence[int], shown: int) -> Sequence[str]:
-    """Return the names of scores; SettingsError for another number, or of pairs shown."""
-    if not 1 <= shown <= 100:
-        raise SettingsError(f"1 to 100 pairs of each tenth are shown, not {shown}")
-    if not names:
+def _places(columns: Sequence[int], label: int | None, reasons: int | None) -> dict[str, list[int]]:
+    """Return the places of members, by arguments; SettingsError for what is no place."""
+    numbers = list(columns) if isinstance(columns, tuple | list | range) else []
+    if not numbers or not all(is_number(number, Integral) for number in numbers):
+        raise SettingsError(f"columns must be numbers, as (3,), not {columns!r:.40}")
+    single = {"label": label, "reasons": reasons}
+    given = {"columns": numbers} | {n: [] if m is None else [m] for n, m in single.items()}
+    return {name: [member_place(str(n), name) for n in some] for name, some in given.items()}
+
+
+def _names(names: Sequence[str], columns: Sequence[int]) -> Sequence[str]:
+    """Return the names of scores; SettingsError for another number."""
+    if not (given := names_of(names, "names")):
         return ["score"] if len(columns) == 1 else [f"column {number}" for number in columns]
-    if len(names) != len(columns):
-        raise SettingsError(f"{len(names)} names are given for {len(columns)} columns")
-    return names
-
-
-def _one_place(member: int | None) -> list[int]:
-    return [] if member is None else [member_place(str(member))]
+    if len(given) != len(columns):
+        raise SettingsError(f"{len(given)} names are given for {len(columns)} columns")
+    return given
 
 
 def _corpus(
-    pairs: Iterable[Sequence[Any]],
+    given: tuple[Iterable[Sequence[Any]], str],
     name: str,
-    places: Sequence[Sequence[int]],
+    places: Mapping[str, Sequence[int]],
     survey: tuple[Sequence[str], str, int],
 ) -> Corpus:
-    """Read pairs: the members at the *places* of scores, label and reasons."""
+    """Read pairs, and their argument's name: the members at *places*, by arguments."""
     from bitextfilter.reports.page import Corpus
     from bitextfilter.reports.survey import Sample, Survey
 
     names, unit, seed = survey
-    if unit not in ("words", "characters"):
-        raise SettingsError(f"count {unit!r} is none of words, characters")
+    check_name("count", unit, ("words", "characters"))
     found, unscored, number = Survey(names, unit=unit, seed=seed), 0, 0
-    for window in windows_of(pairs):
+    for window in windows_of(given[0], name=given[1]):
+        for place in places["columns"] if number == 0 else ():
+            check_member(window, place, "columns")
         samples = []
         for pair in window:
             number += 1
-            values = tuple(member_number(pair, place) for place in places[0])
-            label, reasons = ("".join(str(pair[at]) for at in some) for some in places[1:])
+            values = tuple(member_number(pair, place) for place in places["columns"])
+            label, reasons = (
+                "".join(member_text(pair, at, argument) for at in places[argument])
+                for argument in ("label", "reasons")
+            )
             if all(abs(value) <= _LARGEST for value in values):
                 samples.append(Sample(number, pair[0], pair[1], values, label, reasons))
             else:
@@ -131,5 +147,5 @@ def _cuts(model: Model | str | Path, names: Sequence[str]) -> dict[str, float]:
         except SettingsError as error:
             problems.append(error)
     if not cuts:
-        raise problems[0]
+        raise SettingsError(f"names: {problems[0]}") from problems[0]
     return cuts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -9,7 +11,15 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bitextfilter.api.pairs import member_number, sentence_sides
+from bitextfilter.api.arguments import checked
+from bitextfilter.api.pairs import (
+    Languages,
+    check_name,
+    language_pair,
+    member_number,
+    names_of,
+    sentence_sides,
+)
 from bitextfilter.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -19,16 +29,18 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.thresholds import Threshold
 
 DEFAULT_MODEL = "en-de"
+_DEVICE = re.compile("auto|cpu|cuda(:[0-9]+)?")
 _CHECKED = 1000
 """First pairs among which some are scored again."""
 
 
+@checked(threads=">= 1")
 def load(
     name_or_folder: str | Path,
     device: str = "cpu",
     threads: int = 1,
     *,
-    languages: tuple[str, str] | None = None,
+    languages: Languages | None = None,
 ) -> Model:
     """Load a model by the name of a shipped one, or from its folder.
 
@@ -49,13 +61,13 @@ def load(
     """
     from bitextfilter.scoring.model import load as load_model
 
-    if isinstance(languages, str) or (languages is not None and len(languages) != 2):
-        raise TypeError(f'languages are two codes, as ("en", "de"), not {languages!r:.40}')
+    if not _DEVICE.fullmatch(device):
+        raise SettingsError(f"device must be cpu, cuda or cuda:N, not {device!r:.40}")
     name = str(name_or_folder)
     if languages is None:
         _check_languages(name)
     else:
-        name += f":{','.join(languages)}"
+        name += f":{','.join(language_pair(languages))}"
     return load_model(name, device, threads)
 
 
@@ -74,6 +86,7 @@ def _check_languages(name: str) -> None:
     )
 
 
+@checked()
 def recommended(
     model: Model | str | Path = DEFAULT_MODEL, measure: str | None = None, use: str | None = None
 ) -> Threshold:
@@ -90,8 +103,11 @@ def recommended(
 
     Raises SettingsError if there is none, NotFoundError for no such model.
     """
-    from bitextfilter.scoring.thresholds import measure_of, recommended_threshold
+    from bitextfilter.scoring.measures import THRESHOLD_MEASURES
+    from bitextfilter.scoring.thresholds import USES, measure_of, recommended_threshold
 
+    check_name("measure", measure, THRESHOLD_MEASURES)
+    check_name("use", use, USES)
     name = str(model) if isinstance(model, str | Path) else model.name
     return recommended_threshold(name, measure_of(name, measure, None), use)
 
@@ -104,9 +120,10 @@ def cut_of(
 ) -> float:
     """Return the recommended cut of scores by a model, that of the default measure if not named.
 
-    Raises InputError if the scores of the pairs, their members at *place*, are of another model.
+    Raises InputError if the scores of the pairs, their members at *place*, are of another model. A
+    UserWarning tells where margins may be.
     """
-    from bitextfilter.scoring.score_check import ScoredText, can_be_checked, other_scores
+    from bitextfilter.scoring import score_check as check
 
     model = DEFAULT_MODEL if model is None else model
     loaded = load(model) if isinstance(model, str | Path) else model
@@ -114,15 +131,20 @@ def cut_of(
     rows = []
     for index, pair in enumerate(pairs[:_CHECKED]):
         if isfinite(score := member_number(pair, place)):
-            rows.append(ScoredText(index, pair[0], pair[1], repr(score)))
-    if can_be_checked(found.measure) and (others := other_scores(loaded, found.measure, rows)):
+            rows.append(check.ScoredText(index, pair[0], pair[1], repr(score)))
+    checked_here = check.can_be_checked(found.measure, loaded)
+    if checked_here and (others := check.other_scores(loaded, found.measure, rows)):
         row, own = others[0]
         place_of = f"pairs[{row.number}] has the score {float(row.score):.4f}"
         message = f"{place_of}, but {own:.4f} by {found.measure} of {loaded.name}"
-        raise InputError(message, remedy="model= names the model of the scores")
+        if not check.by_neighbours(found.measure):
+            raise InputError(message, remedy="model= names the model of the scores")
+        warning = check.by_others(found.measure, loaded.name)
+        warnings.warn(f"{warning} ({message})", stacklevel=4)
     return found.threshold
 
 
+@checked()
 def explain(
     model: Model,
     sources: Sequence[str],
@@ -146,11 +168,9 @@ def explain(
     from bitextfilter.filters.explanations import Explainer
     from bitextfilter.scoring.model import check_measures
 
-    measure = similarity or model.default_measure
+    measure = model.default_measure if similarity is None else similarity
     check_measures(model, [measure], model.background)
-    sides = sentence_sides(sources, targets)
-    if len(sides[0]) != len(sides[1]):
-        raise ValueError(f"{len(sides[0])} source and {len(sides[1])} target sentences")
+    sides = sentence_sides(sources, targets, paired=True)
 
     def score(some: Sequence[str], others: Sequence[str]) -> Scores:
         return model.score(some, others, measure)[measure]
@@ -158,6 +178,7 @@ def explain(
     return Explainer(score, measure, model.languages)(*sides)
 
 
+@checked(neighbours=">= 1")
 def recovery(
     model: Model,
     sources: Iterable[str],
@@ -185,8 +206,7 @@ def recovery(
     """
     from bitextfilter.evaluation.recovery import distinct_pairs, recover
 
-    names = (measures,) if isinstance(measures, str) else tuple(measures)
-    sides = sentence_sides(sources, targets)
+    names, sides = names_of(measures, "measures"), sentence_sides(sources, targets, paired=True)
     kept = distinct_pairs(*sides)
     if not kept:
         raise InputError("no pairs to find")
@@ -203,7 +223,8 @@ def _row_scorers(
 
     for name in names:
         if name not in MATRICES or (name == "mlp" and model.classifier is None):
-            raise SettingsError(f"{name!r} is no measure of {model.name}: {', '.join(MATRICES)}")
+            known = ", ".join(MATRICES)
+            raise SettingsError(f"measures: {name!r} is no measure of {model.name}: {known}")
     source, target = map(model.encode, sides, model.languages)
     classify = model.pair_scorer((source, sides[0]), (target, sides[1]))
     for name in names:

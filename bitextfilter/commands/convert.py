@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -28,7 +29,14 @@ from bitextfilter.corpus.formats.registry import (
     written_formats,
 )
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.files import in_utf_8, is_table, open_folder, open_outputs, stream_name
+from bitextfilter.io.files import (
+    in_utf_8,
+    is_table,
+    open_folder,
+    open_input,
+    open_outputs,
+    stream_name,
+)
 from bitextfilter.io.rows import WINDOW_BYTES, BadRow, Columns, RowReader, TextColumn
 from bitextfilter.languages import read_language
 
@@ -127,11 +135,20 @@ class _Settings:
     )
 
 
-def _check(settings: _Settings) -> None:
-    """Raise UsageError for options without effect, or missing ones."""
+def _check(run: Run, settings: _Settings) -> None:
+    """Raise UsageError for options without effect, or missing ones.
+
+    Raises NotFoundError for a file that would not be converted, and is not there.
+    """
     source, target = settings.source, settings.target
     if source == target:
-        raise click.UsageError(f"--from {source} --to {target} changes nothing")
+        given = run.row_settings.input, *settings.files
+        path = next((path for path in given if path != "-"), "-")
+        with nullcontext() if path == "-" else open_input(path):
+            message = f"--from {source} --to {target} changes nothing"
+            raise click.UsageError(
+                f"{message}; --to, or the name after -o, tells the format to write"
+            )
     for name in sorted(all_options()):
         read, written = formats_with(name)
         if is_given(name) and source not in read and target not in written:
@@ -242,7 +259,7 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-convert --header --numbers score -o pairs.parquet < scored.tsv
     """
     settings, named = _with_formats(run, settings), bool(settings.source)
-    _check(settings)
+    _check(run, settings)
     read, write = _split(run, settings)
     format_settings = _format_settings(run, settings, is_table(read[0]))
     target = FORMATS[settings.target]

@@ -106,7 +106,7 @@ class _Settings:
         _ignorable,
     )
     languages: tuple[str, str] | None = languages_option(
-        "By whose rules capitals become small letters, such as en,tr."
+        "By whose rules capitals become small letters, such as en,tr: for normalised and near."
     )
     similarity: float | None = option(
         "--similarity",
@@ -288,6 +288,9 @@ def _drop(run: Run, settings: _Settings, others: _Others) -> None:
     score = -1 if score is None and settings.keep == "best" else score
     compared = _ComparedColumns(files.scol, files.tcol, score is not None, settings.by, score)
     rows, definition = run.rows(compared), settings.definition()
+    found = {settings.match, (others.against_match or "near") if others.files else "exact"}
+    if settings.languages is not None and found == {"exact"}:
+        run.warn("--languages has no effect: --match exact compares capitals as they are")
     run.facts.update(_facts(definition))
     run.counts.update(kept=0, dropped=0)
     known = _known_texts(run, settings, others) if others.files else None

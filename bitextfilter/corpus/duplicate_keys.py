@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bitextfilter.errors import SettingsError
-from bitextfilter.settings import none_of
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.wording import IGNORED, Wording, normaliser
 
 MATCH = ("exact", "normalised", "near")
@@ -19,7 +18,7 @@ _KEY_BYTES = 16
 
 
 @dataclass(frozen=True)
-class DedupSettings:
+class DedupSettings(Settings):
     """Definition of duplicates, and the choice of the row to keep.
 
     ``match``: texts are equal (exact), or equal without the parts in ``ignore`` (normalised), or
@@ -30,22 +29,14 @@ class DedupSettings:
     their letters.
     """
 
-    match: str = "exact"
-    by: str = "pair"
-    keep: str = "first"
+    match: str = setting("exact", choices=MATCH)
+    by: str = setting("pair", choices=BY)
+    keep: str = setting("first", choices=KEEP)
     ignore: tuple[str, ...] = IGNORED
-    similarity: float = 0.8
-    shingle: int = 4
-    memory: int = 1 << 30
+    similarity: float = setting(0.8, within="> 0, <= 1")
+    shingle: int = setting(4, within="> 0")
+    memory: int = setting(1 << 30, within="> 0")
     languages: tuple[str, str] | None = None
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for an unknown choice or a number out of range."""
-        for value, known in ((self.match, MATCH), (self.by, BY), (self.keep, KEEP)):
-            if value not in known:
-                raise SettingsError(none_of(value, known))
-        if not 0 < self.similarity <= 1 or self.shingle < 1 or self.memory < 1:
-            raise SettingsError("similarity is above 0, up to 1; shingle and memory are above 0")
 
     @property
     def sides(self) -> int:

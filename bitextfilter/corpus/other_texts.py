@@ -20,7 +20,7 @@ from bitextfilter.corpus.shared_ngrams import Likeness, SharedNgrams, word_count
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import WINDOW_BYTES, RowReader, strict, windows
 from bitextfilter.io.spill import KeyTable
-from bitextfilter.settings import none_of
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.wording import IGNORED, Wording, normaliser, untokenised
 
 SIDES = ("source", "target")
@@ -34,7 +34,7 @@ _NONE = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class AgainstSettings:
+class AgainstSettings(Settings):
     """Definition of the texts that occur in other files.
 
     ``match``: texts are equal, or equal without the parts in ``ignore`` and the marks of a
@@ -44,18 +44,12 @@ class AgainstSettings:
     for the case of their letters.
     """
 
-    match: str = "near"
-    by: str = "any"
+    match: str = setting("near", choices=MATCH)
+    by: str = setting("any", choices=AGAINST_BY)
     words: int = 3
     likeness: Likeness = field(default_factory=Likeness)
     ignore: tuple[str, ...] = IGNORED
     languages: tuple[str, str] | None = None
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for an unknown choice."""
-        for value, known in ((self.match, MATCH), (self.by, AGAINST_BY)):
-            if value not in known:
-                raise SettingsError(none_of(value, known))
 
 
 class OtherTexts:

@@ -143,7 +143,8 @@ def _rule(name: str) -> type[Rule]:
     if name.startswith(_MODULE):
         return imported_rule(name.removeprefix(_MODULE))
     if name not in RULES:
-        hint = nearest(name.partition("=")[0], rule_names()) or " (--list shows them all)"
+        near = nearest(name.partition("=")[0], rule_names())
+        hint = near or " (bitext-filter --list shows them all)"
         raise SettingsError(f"no rule is called {name!r}{hint}")
     return RULES[name]
 

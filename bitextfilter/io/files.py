@@ -300,6 +300,23 @@ def without_ending(line: bytes) -> bytes:
     return text.removesuffix(b"\r") if text != line else line
 
 
+_WIDE = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16"}
+_WIDE |= {b"\xfe\xff": "UTF-16"}
+_FEWEST_NULS = 3
+
+
+def wide_remedy(first: bytes) -> str:
+    """Return the remedy for a file in UTF-16 or UTF-32, by its first line; empty for others.
+
+    Without a byte-order mark, every other byte of the letters of most scripts is a NUL.
+    """
+    found = next((name for start, name in _WIDE.items() if first.startswith(start)), "")
+    nuls = [first[place::2].count(0) for place in (0, 1)]
+    if not found and min(nuls) == 0 and max(nuls) >= _FEWEST_NULS:
+        found = "UTF-16BE" if nuls[0] else "UTF-16LE"
+    return found and f"the file is in {found[:6]}: iconv -f {found} -t UTF-8 converts it"
+
+
 def read_lines(path: str | Path) -> Iterator[str]:
     """Yield the sentences of a plain text file (UTF-8, one a line, split at ``\\n`` only).
 
@@ -309,13 +326,14 @@ def read_lines(path: str | Path) -> Iterator[str]:
     with open_input(path) as stream:
         for number, line in enumerate(lines_of(stream, str(path)), 1):
             text = without_ending(line.removeprefix(BOM) if number == 1 else line)
+            remedy = wide_remedy(line) if number == 1 else None
             if b"\0" in text:
-                raise InputError("NUL byte", file=str(path), line=number)
+                raise InputError("NUL byte", file=str(path), line=number, remedy=remedy)
             try:
                 yield text.decode("utf-8")
             except UnicodeDecodeError as error:
                 message = f"not UTF-8 at byte {error.start + 1} of the line"
-                raise InputError(message, file=str(path), line=number) from error
+                raise InputError(message, file=str(path), line=number, remedy=remedy) from error
 
 
 class _Sink(io.BufferedIOBase):

@@ -15,8 +15,8 @@ from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
 from bitextfilter.errors import InputError, printable
-from bitextfilter.io.files import BOM, is_table, lines_of, watched, without_ending
-from bitextfilter.io.headers import is_name, is_sentence
+from bitextfilter.io.files import BOM, is_table, lines_of, watched, wide_remedy, without_ending
+from bitextfilter.io.headers import are_names, is_sentence
 
 REMEDY = "--on-error reject --rejects FILE keeps going"
 
@@ -203,7 +203,8 @@ class RowParser:
             return Row(number, line, ending, self._texts(line))
         except _UnusableError as problem:
             line = line.replace(UNFIT, b"")
-            return BadRow(number, line, ending, str(problem), self._remedy, self._name)
+            remedy = (wide_remedy(line) if number == 1 else "") or self._remedy
+            return BadRow(number, line, ending, str(problem), remedy, self._name)
 
     def refused(self, row: Row, reason: str, remedy: str) -> BadRow:
         """Return a good row as one that cannot be used."""
@@ -323,7 +324,9 @@ class RowReader:
         if header:
             first = next(self._lines, None)
             if first is None:
-                raise InputError("empty, expected a header line (--header)", file=name)
+                raise InputError("empty, expected a header line", file=name)
+            if wide := wide_remedy(first):
+                raise InputError("the header is not UTF-8", file=name, line=1, remedy=wide)
             self.header = without_ending(first)
             self.header_ending = first[len(self.header) :]
             self.next = 2
@@ -484,7 +487,7 @@ def _doubt_of_header(
     ):
         remedy = f"leave out --header, or name a column of it ({option} NAME)"
         raise InputError("the header looks like a row", file=file, line=1, remedy=remedy)
-    if all(map(is_name, texts if wanted else fields)):
+    if are_names(texts if wanted else fields):
         return ""
     shown = ", ".join(repr(text[:20]) for text in (texts if wanted else fields))
     return (

@@ -80,7 +80,7 @@ class _Heads:
         if not self._header:
             return _Head(bom, b""), chain([line] if line else [], lines)
         if not line:
-            raise InputError("empty, expected a header line (--header)", file=name)
+            raise InputError("empty, expected a header line", file=name)
         names = without_ending(line)
         self._first = self._first or (name, names)
         if names != self._first[1]:

@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.sentence_file import SentenceFile
-from bitextfilter.settings import none_of
+from bitextfilter.settings import Settings, setting
 from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means
 from bitextfilter.similarity.pair_scoring import EncodedSide, PairScorer
 from bitextfilter.similarity.vectors import euclidean_pairs
 
 NEEDS_CLASSIFIER = ("mlp", "joint")
 MINING_SIMILARITIES = ("cosine", "euclidean", *MARGINS, *NEEDS_CLASSIFIER)
+RETRIEVALS = ("forward", "backward", "intersect", "max")
 
 _BLOCK_PAIRS = 8192
 _LOGIT_WEIGHT, _LENGTH_WEIGHT = 1 / 32, 1 / 6
@@ -60,27 +61,20 @@ class Mined:
 
 
 @dataclass(frozen=True)
-class MiningSettings:
+class MiningSettings(Settings):
     """Settings of mining. Raises SettingsError for a value that is unknown or out of range."""
 
-    similarity: str = "csls"
+    similarity: str = setting("csls", choices=MINING_SIMILARITIES)
     """A name in ``MINING_SIMILARITIES``, for candidates that are the nearest by cosine. With
     ``joint``, CSLS chooses the pairs, and other evidence is then added to it."""
-    retrieval: str = "max"
+    retrieval: str = setting("max", choices=RETRIEVALS)
     """A name in ``RETRIEVALS``."""
-    neighbours: int = 4
+    neighbours: int = setting(4, within=">= 1")
     """k: candidates of a sentence, and neighbours in the mean of a margin; 4 as in Artetxe &
     Schwenk 2019."""
     min_score: float | None = None
     """Pairs below it are left out; None for none."""
     threads: int = 1
-
-    def __post_init__(self) -> None:
-        for value, names in ((self.similarity, MINING_SIMILARITIES), (self.retrieval, RETRIEVALS)):
-            if value not in names:
-                raise SettingsError(none_of(value, names))
-        if self.neighbours < 1:
-            raise SettingsError(f"at least 1 neighbour is needed, not {self.neighbours}")
 
     def check(self, scorer: PairScorer | None) -> None:
         """Raise SettingsError where a classifier is needed, and there is no scorer."""
@@ -163,7 +157,7 @@ def choose_pairs(
     forward, backward = _candidates(nearest, settings, other_cosines)
     if settings.similarity in ("euclidean", "mlp") and scorer is not None:
         forward, backward = _rescored(forward, scorer), _rescored(backward, scorer)
-    found = RETRIEVALS[settings.retrieval](forward.ranked(), backward.ranked())
+    found = _RETRIEVALS[settings.retrieval](forward.ranked(), backward.ranked())
     if settings.similarity == "joint" and scorer is not None:
         found = replace(found, score=found.score + _rescored(found, scorer).score).ranked()
     if settings.min_score is not None:
@@ -245,7 +239,7 @@ def _max(forward: Mined, backward: Mined) -> Mined:
     return union.take(np.array(places, dtype=np.int64))
 
 
-RETRIEVALS: dict[str, Callable[[Mined, Mined], Mined]] = {
+_RETRIEVALS: dict[str, Callable[[Mined, Mined], Mined]] = {
     "forward": _forward,
     "backward": _backward,
     "intersect": _intersect,

@@ -379,7 +379,7 @@ def aligner(
     if by == "words":
         return partial(documents.align_by_words, settings=settings)
     if by != "model":
-        raise SettingsError(none_of(by, ("model", "words", "length")))
+        raise SettingsError(f"by {none_of(by, ('model', 'words', 'length'))}")
     if model is None:
         raise SettingsError("alignment by a model needs one; by words or length does not")
     if classifier and model.classifier is None:

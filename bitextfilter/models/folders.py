@@ -31,6 +31,7 @@ from bitextfilter.io.files import check_is_here, naming_output
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.languages import own_language
 from bitextfilter.models.foreign import INSIDE, LANGUAGES, foreign_config
+from bitextfilter.settings import nearest
 
 CONFIG = "config.json"
 """The file that makes a folder a model."""
@@ -124,7 +125,13 @@ def find_model(name_or_folder: str | Path) -> Path:
     if (folder := Path(name)).is_dir():
         return folder
     names = ", ".join(known) or "none"
-    raise NotFoundError(f"{name}: neither a folder nor a shipped model (they are: {names})")
+    source, _, target = name.partition("-")
+    if (other := f"{target}-{source}") in known:
+        near = f"; did you mean {other}:{source},{target}?"
+    else:
+        near = nearest(name, known)
+    message = f"{name}: neither a folder nor a shipped model (they are: {names}){near}"
+    raise NotFoundError(message)
 
 
 def _folder_of(name_or_folder: str | Path) -> Path:

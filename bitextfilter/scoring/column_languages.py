@@ -12,7 +12,7 @@ from bitextfilter.languages import find_language
 from bitextfilter.models.folders import CONFIG, find_model, read_config, shipped_models, split_width
 from bitextfilter.scoring.score_columns import sides
 from bitextfilter.text.identifier import load_ngram_identifier
-from bitextfilter.text.input_checks import swapped_columns
+from bitextfilter.text.input_checks import kind_of_column, swapped_columns
 from bitextfilter.text.language import check_columns, main_language, told_languages
 from bitextfilter.text.processor import TextProcessor
 
@@ -53,12 +53,17 @@ def languages_of_rows(model: str, rows: Iterable[Row | BadRow]) -> tuple[str, st
 def checked_windows(
     windows: Iterable[Window], processor: TextProcessor, size: int, warn: Callable[[str], None]
 ) -> Iterator[Window]:
-    """Yield windows of *size* rows; *warn* early of columns in other languages."""
+    """Yield windows of *size* rows; *warn* early of columns in other languages.
+
+    Columns without text, such as web addresses, are in none.
+    """
     sample: list[Row] = []
     checked = False
 
     def check(rows: Sequence[Row]) -> None:
         texts = sides(rows)
+        if not {kind_of_column(column) for column in texts} <= {"text", ""}:
+            return
         doubt = column_doubt(*texts, processor)
         if warning := doubt or swapped_columns(*texts, processor.languages):
             warn(f"{warning} (--scol and --tcol choose columns)")

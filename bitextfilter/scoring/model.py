@@ -217,6 +217,8 @@ class Model:
         Raises SettingsError for a language that the model does not know, and TypeError for one
         str in place of several, or a member that is no str.
         """
+        if not isinstance(language, str):
+            raise SettingsError(f"language must be a str, not {language!r:.40}")
         return self.encoder.encode(sentence_list(sentences, "sentences"), language)
 
     def encode_side(self, sentences: Sequence[str], side: int) -> Vectors:
@@ -262,8 +264,10 @@ class Model:
             TypeError: a side is one str, or a member of it is no str.
             ValueError: the sides differ in number.
         """
-        names = (measures,) if isinstance(measures, str) else tuple(measures)
-        names = names or (self.default_measure,)
+        names = [measures] if isinstance(measures, str) else sentence_list(measures, "measures")
+        if unknown := [name for name in names if name not in MEASURES]:
+            raise SettingsError(f"measures {none_of(unknown[0], MEASURES)}")
+        names = names or [self.default_measure]
         sources, targets = sentence_list(sources, "sources"), sentence_list(targets, "targets")
         return dict(zip(names, score_pairs(self, sources, targets, names).T, strict=True))
 

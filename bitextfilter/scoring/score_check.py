@@ -35,9 +35,21 @@ class OtherScore(NamedTuple):
     """The score of the model."""
 
 
-def can_be_checked(measure: str) -> bool:
-    """Whether a score by a measure depends on the pair and the model alone."""
-    return measure in MEASURES and MEASURES[measure].needs != "neighbours"
+def can_be_checked(measure: str, model: Model | None = None) -> bool:
+    """Whether a model, or any model, can score single pairs by a measure."""
+    needs = MEASURES[measure].needs if measure in MEASURES else "collections"
+    lacking = model is not None and model.background is None
+    return needs != "collections" and not (needs == "neighbours" and lacking)
+
+
+def by_neighbours(measure: str) -> bool:
+    """Whether a score depends on neighbours, too: those that the model stores, or others."""
+    return MEASURES[measure].needs == "neighbours"
+
+
+def by_others(measure: str, model: str) -> str:
+    """Return a warning about scores that depend on neighbours, and are not the model's own."""
+    return f"the scores by {measure} are of other neighbours, or of another model than {model}"
 
 
 def other_scores(model: Model, measure: str, rows: Sequence[ScoredText]) -> list[OtherScore]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from statistics import median
 
-from bitextfilter.io.headers import is_name_word, name_words
-from bitextfilter.languages import find_language, is_language
+from bitextfilter.io.headers import ENDS, name_lists, name_words
+from bitextfilter.languages import find_language, is_language, named_languages
 
 Fields = Sequence[str]
 """The columns of a row."""
@@ -22,6 +23,8 @@ _FEW = 3
 _MOSTLY = 0.8
 _SENTENCE_WORDS = 3
 _LONGEST_NAME = 30
+_CODE = 3
+"""Letters of a code, at most."""
 _LEAD = 3.0
 """Nats by which the wrong language leads in either column that is swapped."""
 _LEADING = 0.75
@@ -44,33 +47,44 @@ _TEXT = re.compile(rf"[^\W\d]\s+\W*[^\W\d]|{_CASELESS}{{4}}")
 def header_doubt(first: Fields, rows: Sequence[Fields]) -> bool:
     """Whether the texts of the first row look like names of columns, which the other rows do not.
 
-    Names are the usual words (``source``, ``en_text``, ``sentence1``), or languages by code or
-    name (``en``, ``zh_Hans``, ``German``); the latter count above sentences alone.
+    Names are the usual words (``source``, ``en_text``, ``sentence1``, or ``Quelle``), or different
+    languages by code or name (``en``, ``zh_Hans``, ``German``, ``Deutsch``); the latter count above
+    sentences alone.
     """
     names = [text.strip() for text in first]
     if len({name.casefold() for name in names}) < len(names):
         return False
-    if not all(0 < len(name) <= _LONGEST_NAME for name in names):
+    if not all(0 < len(name) <= _LONGEST_NAME and not name.endswith(ENDS) for name in names):
         return False
-    if all(map(_is_usual, names)):
+    if any(all(_is_usual(name, usual) for name in names) for usual in name_lists()):
         return True
     sizes = [len(text.split()) for row in rows for text in row]
     long = bool(sizes) and median(sizes) >= _SENTENCE_WORDS
-    return long and all(_is_usual(name) or _is_of_language(name) for name in names)
+    return long and _are_languages(names)
 
 
-def _is_usual(name: str) -> bool:
+def _is_usual(name: str, usual: Callable[[str], bool]) -> bool:
     """Whether each word of a name is a usual one, or the code of a language beside such a one."""
     words = name_words(name)
-    usual = [is_name_word(word) for word in words]
-    return any(usual) and all(
-        known or (len(word) <= 3 and is_language(word))
-        for word, known in zip(words, usual, strict=True)
+    return any(map(usual, words)) and all(
+        usual(word) or (len(word) <= _CODE and is_language(word)) for word in words
     )
 
 
-def _is_of_language(name: str) -> bool:
-    return is_language(name) or all(is_name_word(w) or is_language(w) for w in name_words(name))
+def _are_languages(names: Sequence[str]) -> bool:
+    """Whether each of some names is, or has, that of another language, beside usual words."""
+    told = named_languages([*names, *chain.from_iterable(map(_language_words, names))])
+    parts = [[name] if name in told else name_words(name) for name in names]
+    rest = [part for some in parts for part in some if part not in told]
+    known = all(any(usual(word) for usual in name_lists()) for word in rest)
+    languages = {frozenset(told.get(part, "") for part in some) for some in parts}
+    return known and all(parts) and len(languages) == len(names)
+
+
+def _language_words(name: str) -> list[str]:
+    """Return the words of a name, if it has several, that may be languages; no codes in a text."""
+    words = name_words(name) if len(name_words(name)) > 1 else []
+    return [word for word in words if len(word) > _CODE or " " not in name.replace(" (", "")]
 
 
 def kind_of_column(texts: Sequence[str]) -> str:

@@ -204,6 +204,41 @@ BOMB = (
 )
 
 
+@pytest.mark.parametrize("words", ["a.tsv", "a.tsv b.jsonl", "-i a.csv -o b.csv.gz", "a.txt"])
+def test_a_missing_file_is_told_before_its_format(tmp_path: Path, words: str) -> None:
+    given = [str(tmp_path / word) if "." in word else word for word in words.split()]
+    says_one_line(call(*given), 66, f"{given[-3 if '-o' in given else 0]}: cannot be opened")
+    for name in ("a.tsv", "a.txt", "a.csv"):
+        (tmp_path / name).touch()
+    says_one_line(call(*given), 2, " changes nothing; --to, or the name after -o, tells the format")
+
+
+WIDE = {
+    "csv": "a house,ein Haus\n",
+    "jsonl": '{"source": "a", "target": "x"}\n',
+    "po": 'msgid "a"\nmsgstr "x"\n',
+    "tsv": "a house\tein Haus\n",
+    "srt": "00:01,0 --> 00:02,0\na\n",
+}
+
+
+@pytest.mark.parametrize("code", ["UTF-16", "UTF-16LE", "UTF-16BE", "UTF-32"])
+@pytest.mark.parametrize("form", WIDE)
+def test_a_file_in_utf_16_is_told_with_its_remedy(tmp_path: Path, form: str, code: str) -> None:
+    path = tmp_path / f"a.{form}"
+    path.write_bytes(WIDE[form].encode(code))
+    words = [path, path] if form == "srt" else ["--to", "csv" if form == "tsv" else "tsv", path]
+    if (form, code) == ("srt", "UTF-16"):  # which subtitles may be in
+        assert made(*words) == "a\ta\n"
+        return
+    said = f"; the file is in {code[:6]}: iconv -f {code} -t UTF-8 converts it"
+    says_one_line(call(*words), 65, said)
+    if form in ("tsv", "csv"):
+        says_one_line(
+            call("--header", *words), 65, f" the header {'is' if form == 'tsv' else 'ha'}"
+        )
+
+
 def test_an_entity_bomb() -> None:
     message = "stdin:1: declares the entity 'a', which is refused"
     says_one_line(call("--from", "tmx", *TMX, data=BOMB), 65, message)
@@ -213,8 +248,7 @@ def test_an_entity_bomb() -> None:
     ("words", "message"),
     [
         ("", "--from tsv --to tsv changes nothing"),
-        ("a.tsv", "--from tsv --to tsv changes nothing"),
-        ("-i a.csv -o b.csv.gz", "--from csv --to csv changes nothing"),
+        ("--from tsv", "--to, or the name after -o, tells the format to write"),
         ("--to tmx", "tmx needs --languages SOURCE,TARGET"),
         ("--to tmx --languages en", "expected two languages"),
         ("--to tmx --languages en,en", "'en' stands twice"),

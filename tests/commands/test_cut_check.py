@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,9 +124,34 @@ def test_shards_are_checked(by_other: str, tmp_path: Path) -> None:
     assert cut("bitext-filter", by_other, *words).exit_code == 65
 
 
-def test_scores_that_hang_on_other_sentences_are_not_checked() -> None:
+def test_scores_of_mined_pairs_are_not_checked() -> None:
     checked = ["mlp", "cosine", "euclidean", "csls", "ratio", "distance", "joint", "none"]
-    assert [name for name in checked if can_be_checked(name)] == ["mlp", "cosine", "euclidean"]
+    assert [name for name in checked if can_be_checked(name)] == checked[:6]
+    alone = replace(load("en-de"), background=None)
+    assert [name for name in checked if can_be_checked(name, alone)] == checked[:3]
+
+
+@pytest.mark.parametrize("measure", ["csls", "ratio", "distance"])
+def test_margins_are_scored_again_by_the_neighbours_of_the_model(measure: str) -> None:
+    words = ("--similarity", measure)
+    rank = ("--min-score", "recommended", *words)
+    own = CliRunner().invoke(command("bitext-rank"), [*rank], input=scored(*words))
+    assert own.exit_code == 0
+    assert "warning" not in own.stderr
+    others = scored(*words, "--neighbours", "input"), scored(*words, "--model=en-de-autoencoder")
+    for text in others:
+        found = CliRunner().invoke(command("bitext-rank"), [*rank], input=text)
+        assert found.exit_code == 0
+        said = f"the scores by {measure} are of other neighbours, or of another model than en-de"
+        assert found.stderr.count(said) == 1
+        assert f" by {measure} of en-de)" in found.stderr
+
+
+def test_joint_scores_are_left_alone() -> None:
+    words = ("--min-score", "recommended", "--similarity", "joint")
+    found = CliRunner().invoke(command("bitext-rank"), [*words], input="a\tb\t0.5\nc\td\t1.5\n")
+    assert found.exit_code == 0
+    assert "warning" not in found.stderr
 
 
 def test_scores_are_compared_to_their_last_digit() -> None:

@@ -87,6 +87,16 @@ def test_the_capitals_of_languages(match: str) -> None:
         assert found == [rows[0], rows[2]]
 
 
+def test_languages_without_effect_are_warned_of(tmp_path: Path) -> None:
+    test = tmp_path / "test.tsv"
+    test.write_text("no\trow\n")
+    said = "warning: --languages has no effect: --match exact compares capitals as they are"
+    exact = ("--against", test, "--against-match", "exact")
+    for words, count in (((), 1), (exact, 1), (exact[:2], 0), (("--match", "normalised"), 0)):
+        assert call("--languages", "en,tr", *words).stderr.count(said) == count
+    assert said not in call().stderr
+
+
 def test_what_is_dropped_names_what_it_duplicates(tmp_path: Path) -> None:
     rejects = tmp_path / "gone.tsv"
     words = ("--match", "normalised", "--by", "either", "--rejects", rejects)

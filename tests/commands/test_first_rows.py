@@ -55,6 +55,18 @@ def test_columns_of_addresses(name: str, tmp_path: Path) -> None:
     assert warnings(name, rows, "--scol", "3", "--tcol", "4", home=tmp_path) == []
 
 
+@pytest.mark.parametrize("added", [1, 2])
+def test_columns_of_addresses_are_in_no_language(added: int, tmp_path: Path) -> None:
+    rows = [
+        [f"http://seite{n}.de/ueber-uns/", f"https://page{n}.com/about/the-shop/"][:added] + row
+        for n, row in enumerate(PAIRS * 20)
+    ]
+    text = "".join("\t".join(row) + "\n" for row in rows)
+    result = CliRunner().invoke(command("bitext-score"), ["--similarity", "cosine"], input=text)
+    assert result.stderr.count("warning") == 1
+    assert " hold" in result.stderr and "web addresses; text seems to be in" in result.stderr
+
+
 def test_the_check_of_columns_can_be_left_out(tmp_path: Path) -> None:
     rows = [[str(number), *row] for number, row in enumerate(PAIRS)]
     assert len(warnings("bitext-score", rows, home=tmp_path)) == 1

@@ -199,6 +199,23 @@ def test_the_shipped_models_say_whose_data_they_were_trained_on() -> None:
             assert invoke("show", name, text).stdout.startswith("# ")
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("en-dee", "en-de"),
+        ("EN-DE", "en-de or en-de-autoencoder"),
+        ("de-en", "en-de:de,en"),
+        ("fr-en", "en-fr:fr,en"),
+        ("mult", "multi"),
+        ("de-en:de,en", "en-de:de,en"),
+    ],
+)
+def test_a_name_like_that_of_a_model_gets_a_suggestion(name: str, near: str) -> None:
+    result = invoke("show", name)
+    assert (result.exit_code, result.stdout) == (66, "")
+    assert result.stderr.endswith(f"multi); did you mean {near}?\n")
+
+
 def test_inspect_says_all(folder: Path) -> None:
     facts = json.loads(invoke("inspect", folder).stdout)
     assert set(facts) == {"name", "folder", "digest", "files", "config"}

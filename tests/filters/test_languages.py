@@ -38,7 +38,17 @@ RIGHT = {
     "sat": "ᱱᱤᱛᱚᱜ ᱟᱵᱚ ᱡᱚᱛᱚ ᱦᱚᱲ ᱚᱲᱟᱜ ᱵᱚᱱ ᱪᱟᱞᱟᱜᱼᱟ᱾",
     "crh crh_Latn": "Şimdi episi beraber evge ketemiz, çünki keç oldı.",
 }
-KEPT = [(code, text) for codes, text in RIGHT.items() for code in codes.split()]
+UNTAUGHT = {
+    "nan nan-TW zh-min-nan nan_Latn": "Lán chit-má lóng beh tò-tńg-khì chhù, í-keng chin òaⁿ.",
+    "nan nan_Hant": "咱這馬攏欲轉去厝，因為已經真暗矣。",
+    "cdo": "Nguāi-gáuk-nè̤ng hiêng-câi duâi-gă dṳ̆ng chió, ĭng-ôi ī-gĭng iâ uāng.",
+    "hak": "Ngài-têu hien-chhai chhiông-phû chón vuk-khâ, yîn-vi yí-kîn hén am.",
+    "mww": "Tam sim no peb sawv daws mus tsev ua ke vim twb yuav tsaus ntuj lawm.",
+}
+"""Of languages that no identifier knows."""
+KEPT = [
+    (code, text) for codes, text in [*RIGHT.items(), *UNTAUGHT.items()] for code in codes.split()
+]
 
 
 def verdict(target: str, language: str) -> str:

@@ -153,7 +153,7 @@ def test_a_header_without_a_newline_gets_one_when_written() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "pairs.tsv: empty, expected a header line (--header)"),
+        (b"", "pairs.tsv: empty, expected a header line"),
         (b"en\tde\n", "pairs.tsv:1: column 'fr' (--tcol) is not in the header; it has en, de"),
         (b"fr\tfr\n", "pairs.tsv:1: column 'fr' (--tcol) is twice in the header; it has fr, fr"),
     ],

@@ -35,6 +35,78 @@ def test_a_header_is_one(header: str) -> None:
     assert header_doubt(header.split(), ROWS)
 
 
+HEADERS = """
+Quelle|Ziel
+Quelltext|Zieltext
+Originaltext|Übersetzung
+source_lang|target_lang
+Satz_de|Satz_en
+texte source|texte cible
+texto origen|texto destino
+Источник|Перевод
+源语言|目标语言
+原文|译文
+来源|目标
+原文|訳文
+원문|번역문
+kaynak|hedef
+स्रोत|लक्ष्य
+المصدر|الهدف
+Deutsch|Englisch
+Deutsch|English
+Deutsch|Français
+Français|Allemand
+Русский|Немецкий
+українська|англійська
+Ελληνικά|Αγγλικά
+العربية|الإنجليزية
+فارسی|انگلیسی
+עברית|אנגלית
+हिन्दी|अंग्रेज़ी
+中文|英文
+中文|英语
+日本語|英語
+한국어|영어
+ไทย|อังกฤษ
+Tiếng Việt|Tiếng Anh
+Türkçe|İngilizce
+Bahasa Indonesia|Bahasa Inggris
+srpski|engleski
+српски|енглески
+español|inglés
+English (en)|German (de)
+"""
+NO_HEADERS = """
+Quelle|source
+Ziel|goal
+Übersetzung|translation
+phrase|frase
+Original|Оригинал
+Deutsch|German
+Français|French
+中文|Chinese
+Polish|polski
+Englisch|English
+Yes|Ja
+How?|Hoe?
+It was.|War es.
+Estonian|eesti ja vene
+Indonesia|Indonesien
+---|de
+"""
+
+
+@pytest.mark.parametrize("header", HEADERS.split("\n")[1:-1])
+def test_a_header_is_one_in_other_languages(header: str) -> None:
+    assert header_doubt(header.split("|"), ROWS)
+
+
+@pytest.mark.parametrize("row", NO_HEADERS.split("\n")[1:-1])
+def test_a_word_and_its_translation_are_no_header(row: str) -> None:
+    assert not header_doubt(row.split("|"), ROWS)
+    assert not header_doubt(row.split("|")[::-1], ROWS)
+
+
 @pytest.mark.parametrize("row", [*ROWS, ["OK", "OK"], ["Hi", "Hallo"], ["", ""], ["text", "Text"]])
 def test_a_row_is_no_header(row: list[str]) -> None:
     assert not header_doubt(row, ROWS)
@@ -44,6 +116,8 @@ def test_codes_among_words_are_words() -> None:
     words = [["he", "er"], ["no", "nein"], ["house", "Haus"]]
     assert not header_doubt(["my", "de"], words)
     assert header_doubt(["source", "target"], words)
+    assert header_doubt(["Quelle", "Ziel"], words)
+    assert not header_doubt(["Deutsch", "Englisch"], words)
 
 
 @pytest.mark.parametrize(

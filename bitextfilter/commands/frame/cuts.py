@@ -12,6 +12,8 @@ from bitextfilter.io.rows import BadRow, Row, RowParser, RowReader, WantedColumn
 
 if TYPE_CHECKING:
     from bitextfilter.commands.frame.run import Run
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.scoring.score_check import ScoredText
 
 _REMEDY = (
     "--model names the model of the scores, --scol and --tcol the columns of their texts;"
@@ -43,12 +45,11 @@ class CutCheck:
     def __call__(self, run: Run, reader: RowReader, lines: list[bytes]) -> None:
         """Score some of the rows again.
 
-        Raises InputError where the scores are others. Warns where rows have no texts; margins, and
-        the scores of mined pairs, depend on other sentences, and are not checked.
+        Raises InputError where the scores are others. Warns where they may be: rows have no texts,
+        or margins are by other neighbours. Those of mined pairs depend on all sentences, and are
+        not checked.
         """
-        from bitextfilter.scoring.column_languages import column_doubt
-        from bitextfilter.scoring.score_check import ScoredText, can_be_checked, other_scores
-        from bitextfilter.scoring.score_columns import sides
+        from bitextfilter.scoring.score_check import ScoredText, can_be_checked
 
         score = WantedColumn("score", "--column", self.column)
         rows = [
@@ -66,13 +67,25 @@ class CutCheck:
         except DeviceError as error:
             run.warn(f"the scores may be of another model than {self.model}: {error}")
             return
-        if others := other_scores(model, self.measure, rows):
-            row, own = others[0]
-            message = f"the score is {row.score}, but {own:.4f} by {self.measure} of {self.model}"
-            if doubt := column_doubt(*sides(rows), model.processor):
-                message += f" ({doubt})"
-            file, line = run.place_of(row.number, reader.name)
-            raise InputError(message, file=file, line=line, remedy=_REMEDY)
+        if can_be_checked(self.measure, model):
+            self._compare(run, reader.name, model, rows)
+
+    def _compare(self, run: Run, name: str, model: Model, rows: Sequence[ScoredText]) -> None:
+        from bitextfilter.scoring.column_languages import column_doubt
+        from bitextfilter.scoring.score_check import by_neighbours, by_others, other_scores
+        from bitextfilter.scoring.score_columns import sides
+
+        if not (others := other_scores(model, self.measure, rows)):
+            return
+        row, own = others[0]
+        message = f"the score is {row.score}, but {own:.4f} by {self.measure} of {self.model}"
+        if by_neighbours(self.measure):
+            run.warn(f"{by_others(self.measure, self.model)} (line {row.number}: {message})")
+            return
+        if doubt := column_doubt(*sides(rows), model.processor):
+            message += f" ({doubt})"
+        file, line = run.place_of(row.number, name)
+        raise InputError(message, file=file, line=line, remedy=_REMEDY)
 
 
 def name_languages(run: Run, rows: Sequence[Row | BadRow]) -> None:

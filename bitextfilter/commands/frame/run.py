@@ -47,6 +47,8 @@ T = TypeVar("T")
 Fault = Callable[[Row], tuple[str, str] | None]
 """Returns the fault of a row and its remedy; None if the row is good."""
 
+_OF_REJECT = re.compile("(; (or )?)?--on-error reject .*")
+"""The end of a remedy that is of no use where it was given."""
 _FEWEST = 1000
 """A share of bad rows is checked from this number of rows on, and at the end."""
 
@@ -340,6 +342,8 @@ class Run:
         """Return the error of a bad row, with the number of its line in its own file."""
         file, line = self.place_of(row.number, row.file)
         instead = remedy_of(row, self.row_settings.inputs, self.name)
+        if self.row_settings.reject:
+            instead = _OF_REJECT.sub("", instead)
         return InputError(row.reason, file=file, line=line, remedy=instead)
 
     def model(

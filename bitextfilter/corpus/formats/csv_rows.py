@@ -21,7 +21,7 @@ from bitextfilter.corpus.formats.base import (
 )
 from bitextfilter.corpus.formats.tsv import check_names, further_names, rest_of, table_writer
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import BOM, LINE_BYTES, SPACES, lines_of
+from bitextfilter.io.files import BOM, LINE_BYTES, SPACES, lines_of, wide_remedy
 from bitextfilter.io.rows import BadRow, Columns, WantedColumn
 
 
@@ -45,6 +45,8 @@ class CsvReader(PairReader):
         self._reader = csv.reader(self._decoded(), strict=True, delimiter=delimiter)
         self._number, self._held = 1, 0
         """First line of the record that is read; its bytes."""
+        self._wide = ""
+        """The remedy for a file in UTF-16."""
         self._names = self._header() if header else []
         self._wanted = columns.wanted()
         self._places = [self._place(wanted) for wanted in self._wanted]
@@ -57,9 +59,9 @@ class CsvReader(PairReader):
     def _header(self) -> list[str]:
         names = next(self._records(), None)
         if names is None:
-            raise InputError("empty, expected a header line (--header)", file=self.name)
+            raise InputError("empty, expected a header line", file=self.name)
         if problem := _problem("".join(names)):
-            raise InputError(f"the header {problem}", file=self.name, line=1)
+            raise InputError(f"the header {problem}", file=self.name, line=1, remedy=self._wide)
         check_names(names, self.name)
         return names
 
@@ -82,6 +84,7 @@ class CsvReader(PairReader):
     def _decoded(self) -> Iterator[str]:
         for number, line in enumerate(self._lines):
             raw = line.removeprefix(BOM) if number == 0 else line
+            self._wide = wide_remedy(raw) if number == 0 else self._wide
             self._held += len(raw)
             if self._held > LINE_BYTES:
                 message = f"a record larger than {LINE_BYTES >> 20} MiB"
@@ -100,7 +103,7 @@ class CsvReader(PairReader):
                     (f"not CSV: {error}", None),
                 )
                 place = {"file": self.name, "line": self._number}
-                raise InputError(reason, **place, remedy=remedy) from error  # type: ignore[arg-type]
+                raise InputError(reason, **place, remedy=self._wide or remedy) from error  # type: ignore[arg-type]
             if record is None:
                 return
             yield record
@@ -115,9 +118,10 @@ class CsvReader(PairReader):
         pair = PairRecord(self._number, "", "", line=line)
         if len(record) < self._least:
             has = _columns(len(record))
-            return pair.bad(self.name, f"{has}, expected at least {self._least}", _REMEDY)
+            reason = f"{has}, expected at least {self._least}"
+            return pair.bad(self.name, reason, self._wide or _REMEDY)
         if problem := _problem("".join(record)):
-            return pair.bad(self.name, f"the row {problem}")
+            return pair.bad(self.name, f"the row {problem}", self._wide)
         source, target = (record[place] for place in self._places)
         texts = {place % len(record) for place in self._places}
         return pair._replace(

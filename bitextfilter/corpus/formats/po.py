@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from bitextfilter.corpus.formats.base import FormatSettings, Inputs, PairReader, PairRecord
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import BOM, LINE_BYTES, lines_of, without_ending
+from bitextfilter.io.files import BOM, LINE_BYTES, lines_of, wide_remedy, without_ending
 from bitextfilter.io.rows import BadRow
 
 _KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[[0-9]\])?)\s*(?=")')
@@ -139,6 +139,8 @@ class PoReader(PairReader):
         """Yield the lines as text, without the white space around."""
         for number, line in enumerate(self._lines, 1):
             raw = without_ending(line.removeprefix(BOM) if number == 1 else line)
+            if number == 1 and (remedy := wide_remedy(raw)):
+                raise InputError("not UTF-8", file=self.name, line=1, remedy=remedy)
             try:
                 yield raw.decode().strip()
             except UnicodeDecodeError as error:

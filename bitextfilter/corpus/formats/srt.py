@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 from bitextfilter.corpus.formats.base import FormatSettings, Inputs, PairReader, PairRecord
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import read_small
+from bitextfilter.io.files import read_small, wide_remedy
 from bitextfilter.io.rows import BadRow
 
 _MOST_LINKED = 3
@@ -33,6 +33,8 @@ _ODD_TIMES = re.compile(
     r"|.{0,40}-->\s*[0-9]+:[0-9]"
 )
 """A line that is meant to be one of times."""
+_START = 1000
+"""Bytes that tell UTF-16."""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DIGITS = 10
 _MARKS = re.compile(r"</?[biu]>|</?font[^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
@@ -69,7 +71,10 @@ def read_cues(stream: BinaryIO, name: str) -> Subtitles:
     """
     try:
         data = read_small(stream, name)
-        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
+        marked = data.startswith(_UTF_16) and data[2:4] != b"\0\0"
+        if not marked and (wide := wide_remedy(data[:_START])):
+            raise InputError("not UTF-8", file=name, remedy=wide)
+        text = data.decode("utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError as error:
         remedy = "iconv -f LATIN1 -t UTF-8, or the like, converts it"
         raise InputError(
