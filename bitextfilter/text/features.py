@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Vectors
+from bitextfilter.text.composition import normal_form
 from bitextfilter.text.negations import NEGATION_PARTS, NEGATION_WORDS
-from bitextfilter.text.normalise import Normalisation, normal_form
+from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, RaggedStore
 from bitextfilter.text.token_table import TokenTable
 

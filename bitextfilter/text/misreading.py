@@ -23,7 +23,7 @@ from itertools import chain
 import regex
 
 from bitextfilter.languages import Language
-from bitextfilter.text.normalise import normal_form
+from bitextfilter.text.composition import normal_form
 
 _LAYERS = 8
 """Most misreadings of misread text that are undone."""
