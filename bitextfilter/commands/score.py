@@ -302,7 +302,7 @@ def _columns(
     cache: Cache | None,
 ) -> tuple[ScoreColumns, TextProcessor | None]:
     """Load the models of the measures; also return a text processor of the columns' languages."""
-    from bitextfilter.scoring.model_scorers import CachedScores
+    from bitextfilter.scoring.cached_scores import CachedScores
     from bitextfilter.scoring.score_columns import (
         ColumnGroup,
         ModelScorerColumns,

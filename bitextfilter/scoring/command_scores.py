@@ -24,8 +24,8 @@ from bitextfilter.io.files import in_utf_8
 from bitextfilter.io.programs import PoolSettings, ProgramError, ProgramPool, question_line
 from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, number_of
 from bitextfilter.io.spill import Scratch
+from bitextfilter.scoring.cached_scores import pair_keys
 from bitextfilter.scoring.model import distinct
-from bitextfilter.scoring.model_scorers import pair_keys
 
 Window = list[Row | BadRow]
 

@@ -33,8 +33,9 @@ from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import check_measures, score_pairs, vector_measures
 
 if TYPE_CHECKING:
+    from bitextfilter.scoring.cached_scores import CachedScores
     from bitextfilter.scoring.model import Model
-    from bitextfilter.scoring.model_scorers import CachedScores, ModelScorers
+    from bitextfilter.scoring.model_scorers import ModelScorers
 
 Explain = Callable[[Sequence[str], Sequence[str]], Iterable[Sequence[str]]]
 """Returns the reasons of each of ``n`` pairs."""
@@ -129,7 +130,7 @@ class VectorColumns:
 
     def digest(self, name: str) -> bytes:
         """Return a digest of everything but the pair that a score by this measure depends on."""
-        from bitextfilter.scoring.model_scorers import vector_digest
+        from bitextfilter.scoring.cached_scores import vector_digest
 
         return vector_digest(self.model, name, self.background)
 
@@ -155,7 +156,7 @@ class ModelScorerColumns:
 
     def digest(self, name: str) -> bytes:
         """See :meth:`VectorColumns.digest`."""
-        from bitextfilter.scoring.model_scorers import scorer_digest
+        from bitextfilter.scoring.cached_scores import scorer_digest
 
         return scorer_digest(self._scorers, name)
 

@@ -15,6 +15,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text import characters
+from bitextfilter.text.composition import normal_form
 
 _CONFIG = "config.json"
 

@@ -16,11 +16,11 @@ from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.cache import Cache
-from bitextfilter.scoring import model_scorers as module
+from bitextfilter.scoring import cached_scores as module
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
+from bitextfilter.scoring.cached_scores import CachedScores, pair_keys, vector_digest
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import Model, load, score_pairs
-from bitextfilter.scoring.model_scorers import CachedScores, pair_keys, vector_digest
 
 SOURCES, TARGETS = sentences(200, 5)
 ALL = list(MEASURES)

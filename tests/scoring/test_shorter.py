@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from console import command
 from toys import DIM, toy_many, toy_model
 
-from bitextfilter.encoders.protocol import ShorterEncoder, principal_directions
+from bitextfilter.encoders.shorter import ShorterEncoder, principal_directions
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.folders import named_digest, split_width
 from bitextfilter.scoring.background import BACKGROUND

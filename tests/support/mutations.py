@@ -374,7 +374,7 @@ MUTATIONS = (
     Mutation(
         "mean of a static model's vectors",
         "their sum",
-        "encoders/foreign.py",
+        "encoders/static.py",
         "vectors /= np.maximum(ids.lengths, 1).astype",
         "vectors /= np.ones_like(ids.lengths).astype",
         "tests/encoders/test_foreign.py",

@@ -17,7 +17,8 @@ from click.testing import CliRunner, Result
 
 from bitextfilter.commands import models, score, translate
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.scoring.model_scorers import ModelScorers, scorer_digest
+from bitextfilter.scoring.cached_scores import scorer_digest
+from bitextfilter.scoring.model_scorers import ModelScorers
 from bitextfilter.translation.ctranslate2_translator import Ctranslate2Translator
 from bitextfilter.translation.translator import SearchSettings, load_translator
 
