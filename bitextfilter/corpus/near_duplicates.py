@@ -13,10 +13,13 @@ from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
+import regex
 import rensa
 
 from bitextfilter.corpus.duplicate_keys import DedupSettings, text_key
 from bitextfilter.io.spill import Records
+from bitextfilter.text.units import UNSPACED
+from bitextfilter.text.wording import SIGNS
 
 _HASHES = 128
 """Most MinHash values of a set of shingles."""
@@ -35,7 +38,16 @@ _BLOCK = 1024
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ over the golden ratio."""
 
-_NUMBER = re.compile(r"\d+")
+_UNIT = rf"""(?: [\p{{Katakana}}ー]++ | [\p{{Han}}\p{{Hiragana}}]{{1,2}}+
+    | (?:[{UNSPACED}]\p{{M}}*+){{1,5}}+ | [\w--_\d{UNSPACED}]++ )"""
+_CURRENCY = (
+    r"\b (aud|brl|cad|chf|clp|cny|czk|dkk|eur|gbp|hkd|huf|idr|inr|jpy|krw|mxn|nok|nzd|pkr|pln|rmb"
+    "|ron|rub|sek|sgd|thb|try|twd|uah|usd|zar)"
+)
+_FIGURE = rf"(?<= {_CURRENCY} [\W_]*+ |) (\d++ (?: [\W_]*+ {_UNIT} )?)"
+"""A number: the currency before it, if any, and itself with the word behind it, such as a unit, or
+that word's first characters if it has no spaces around."""
+_SIGN = rf"[\p{{S}}{re.escape(''.join(sorted(SIGNS)))}--`]"
 
 _Integers = npt.NDArray[np.uint64]
 
@@ -138,6 +150,8 @@ class NearTexts(AbstractContextManager["NearTexts"]):
         self._sketcher = _Sketcher(settings.similarity, settings.shingle)
         self._texts = Records()
         self._first = 0
+        sign = r"[^\w\s]|_" if "punctuation" in settings.ignore else _SIGN
+        self._figure = regex.compile(f"{_FIGURE} | ({sign})", regex.VERSION1 | regex.VERBOSE)
         self._text = lru_cache(_CACHED_TEXTS)(self._read)
         self._shingles = lru_cache(_CACHED_TEXTS)(partial(_shingles, size=settings.shingle))
 
@@ -157,33 +171,33 @@ class NearTexts(AbstractContextManager["NearTexts"]):
         self._texts.extend(records)
         if self._settings.by != "either":
             keys = self._sketcher.keys([text for row in rows for text in row], sides)
-            return self._by_numbers(keys, rows)
+            return self._by_figures(keys, rows)
         columns = ([[row[side]] for row in rows] for side in range(sides))
         kinds = (
-            self._by_numbers(self._sketcher.keys([text for (text,) in column], 1, kind), column)
+            self._by_figures(self._sketcher.keys([text for (text,) in column], 1, kind), column)
             for kind, column in enumerate(columns)
         )
         return np.concatenate(list(kinds), axis=1)
 
-    def _by_numbers(self, keys: _Integers, rows: Sequence[Sequence[str]]) -> _Integers:
-        """Return keys that rows share only with the same numbers, unless digits are ignored.
+    def _by_figures(self, keys: _Integers, rows: Sequence[Sequence[str]]) -> _Integers:
+        """Return keys that rows share only with the same figures.
 
         So rows of one template with other numbers do not crowd each other's candidates.
         """
-        numbers = [text_key([*map(self._numbers, row)])[:8] for row in rows]
-        return keys ^ np.frombuffer(b"".join(numbers), "<u8").astype(np.uint64)[:, None]
+        figures = [text_key([*map(self._figures, row)])[:8] for row in rows]
+        return keys ^ np.frombuffer(b"".join(figures), "<u8").astype(np.uint64)[:, None]
 
     def similar(self, one: int, other: int) -> bool:
         """Return True if the rows of two lines are similar enough: in all sides, or either.
 
-        Texts with other numbers are not similar, unless digits are ignored.
+        Texts with other figures are not similar.
         """
 
         def jaccard(side: int) -> float:
             texts = self._text(one, side), self._text(other, side)
             if texts[0] == texts[1]:
                 return 1.0
-            if len(set(map(self._numbers, texts))) > 1:
+            if len(set(map(self._figures, texts))) > 1:
                 return 0.0
             first, second = map(self._shingles, texts)
             common = len(first & second)
@@ -192,9 +206,9 @@ class NearTexts(AbstractContextManager["NearTexts"]):
         found = (jaccard(side) >= self._settings.similarity for side in range(self._settings.sides))
         return any(found) if self._settings.by == "either" else all(found)
 
-    def _numbers(self, text: str) -> str:
-        """Return the numbers of a text that count."""
-        return "" if "digits" in self._settings.ignore else " ".join(_NUMBER.findall(text))
+    def _figures(self, text: str) -> str:
+        """Return the numbers of a text, with their units, and the signs, if they count."""
+        return " ".join("".join("".join(parts).split()) for parts in self._figure.findall(text))
 
     def _read(self, line: int, side: int) -> str:
         record = self._texts[(line - self._first) * self._settings.sides + side]

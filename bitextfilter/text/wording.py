@@ -27,7 +27,7 @@ _CATEGORIES = {
     "digits": ("Nd", "No"),
     "space": ("Z", "Cc", "Cf"),
 }
-_SIGNS = frozenset("#%*/@{}\\§¶†‡‰‱′″‴※٪؉؊")
+SIGNS = frozenset("#%*/@{}\\§¶†‡‰‱′″‴※٪؉؊")
 """Punctuation of Unicode that carries meaning as symbols do: C# is not C."""
 _QUOTES = frozenset("`")
 """Symbols of Unicode that are used as quotes."""
@@ -35,14 +35,16 @@ _SAME = {**dict.fromkeys("‐‑‒–−", "-"), "⁄": "/", "∕": "/", "’":
 """Signs written in several ways → one of them."""
 
 _MEANT = re.compile(
-    r"([&.,:;'’!\-‐‑‒–٫٬](?:"
+    r"([&.,:;'’!_\-‐‑‒–٫٬](?:"
     r"(?=\w)(?:"
     r"(?<=\d[^!;&])(?=\d)"  # 3:2
     r"|(?<![\w.].)(?<=\.)"  # .NET
+    r"|(?<=[^\W\d_]\w\.)(?=[^\W\d_]{2})"  # foo.bar
     r"|(?<!\w.)(?<=[\-‐‑‒–])(?=\d|[^\W\d_](?!\w))"  # -5, -i
     r"|(?<![\w!].)(?<=!)"  # !ready
     r"|(?<=\w&))"  # R&D
     r"|(?<=&)(?!\w)"  # R & D
+    r"|(?<=[^\W_]_)(?=_*[^\W_])"  # is_valid
     r"|(?<=[\-‐‑‒–])(?:(?<!\w.)(?=-\w|[.,]\d)"  # --list, -.5
     r"|(?<=\d.)(?!\w)"  # 1990-
     r"|(?<!\w\w.)(?<=[^\W\d_].)(?!\w))"  # A-
@@ -51,11 +53,24 @@ _MEANT = re.compile(
     r"|(?<!\w.)(?<=[:;])-?[()]+))"  # :-)
 )
 """Punctuation that carries meaning by its place, as a sign."""
+_STOP = regex.compile(
+    r"\.(?:(?<=\p{Ll}.)(?=\p{Lu})|(?<=\p{Lo}\p{M}*+.)(?=\p{L})|(?<=\p{L}\p{M}*+.)(?=\p{Lo}))"
+)
+"""A full stop that lacks a space: sleeps.He, but not foo.bar."""
+_MEASURE = r"(?<![^\s(\[\"'“„«‘‚‹])([0-9]{{1,3}}(?:[.,][0-9]+)?)[{}](?!\w)"
+_FEET = re.compile(_MEASURE.format("'’")), re.compile(r"(?<!\w)['‘‚‛‹›](?=\S)"), r"\1′"
+_INCHES = re.compile(_MEASURE.format('"”')), re.compile(r"(?<!\w)[\"“„‟«»](?=\S)"), r"\1″"
+"""A number with a quote for a prime, the start of a quotation with such quotes, and the mended
+number."""
+_NUMBER_AND_QUOTE = re.compile("[0-9]['’\"”]")
 _POWER = regex.compile(r"(?<=\p{N})(?=\p{No})")
 """Between a digit and another that only its form sets apart: 10² is not 102."""
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _MARK = re.compile(r" ?@([-‐‑–/.,:])@ ?")
+_WITHIN = re.compile(
+    r"(?<=[0-9])(?=['’\"”](?!\w))|(?<=[^\W_])(?=_)|(?<=[^\W\d_]\w\.)(?=[^\W\d_]{2})"
+)
 
 _CAPITALS = {"tr": {ord("I"): "ı", ord("İ"): "i"}}
 _CAPITALS["az"] = _CAPITALS["crh"] = _CAPITALS["tr"]
@@ -93,6 +108,8 @@ def normaliser(ignored: Collection[str], language: str = "") -> Wording:
         return "".join(parts)
 
     def normalise(text: str) -> str:
+        if by_place:
+            text = _STOP.sub(". ", _with_primes(text)) if "." in text else _with_primes(text)
         if not text.isascii():
             text = normal_form(_POWER.sub("^", text), "NFKC")
         text = fold(text)
@@ -102,6 +119,17 @@ def normaliser(ignored: Collection[str], language: str = "") -> Wording:
         return " ".join(shrunk.split()) if squeeze else shrunk
 
     return normalise
+
+
+def _with_primes(text: str) -> str:
+    """Return *text* with primes instead of quotes behind numbers: 5', where no quotation began."""
+    if not _NUMBER_AND_QUOTE.search(text):
+        return text
+    for measure, opening, primed in (_FEET, _INCHES):
+        quotation = opening.search(text)
+        start = quotation.start() if quotation else len(text)
+        text = measure.sub(primed, text[:start]) + text[start:]
+    return text
 
 
 def _case_folder(language: str) -> Wording:
@@ -151,7 +179,7 @@ class _Blanks(dict[int, str]):
 
 def _kind(character: str) -> str:
     """Return the name in ``IGNORABLE`` that a character belongs to, but for case; or none."""
-    if character in _SIGNS:
+    if character in SIGNS:
         return "symbols"
     if character in _QUOTES:
         return "punctuation"
@@ -162,12 +190,13 @@ def _kind(character: str) -> str:
 def untokenised(text: str) -> str:
     """Return *text* without entities and the marks of Moses' tokeniser: ``&quot;``, ``@-@``.
 
-    The spaces that it set beside punctuation stay.
+    The spaces that it set beside punctuation stay; marks within names, which it may have set apart
+    or made small, get one: ``is _valid``, ``foo. bar``, and so do quotes behind numbers.
     """
     for _ in range(2):  # &amp;quot;
         if "&" in text:
             text = _ENTITY.sub(_character, text)
-    return _MARK.sub(r"\1", text) if "@" in text else text
+    return _WITHIN.sub(" ", _MARK.sub(r"\1", text) if "@" in text else text)
 
 
 def _character(entity: re.Match[str]) -> str:
