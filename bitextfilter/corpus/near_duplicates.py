@@ -6,20 +6,17 @@ of Massive Datasets*, section 3.4). Their Jaccard similarity is then computed ex
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
-import regex
 import rensa
 
 from bitextfilter.corpus.duplicate_keys import DedupSettings, text_key
 from bitextfilter.io.spill import Records
-from bitextfilter.text.units import UNSPACED
-from bitextfilter.text.wording import SIGNS
+from bitextfilter.text.wording import figures
 
 _HASHES = 128
 """Most MinHash values of a set of shingles."""
@@ -37,17 +34,6 @@ _BLOCK = 1024
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ over the golden ratio."""
-
-_UNIT = rf"""(?: [\p{{Katakana}}ー]++ | [\p{{Han}}\p{{Hiragana}}]{{1,2}}+
-    | (?:[{UNSPACED}]\p{{M}}*+){{1,5}}+ | [\w--_\d{UNSPACED}]++ )"""
-_CURRENCY = (
-    r"\b (aud|brl|cad|chf|clp|cny|czk|dkk|eur|gbp|hkd|huf|idr|inr|jpy|krw|mxn|nok|nzd|pkr|pln|rmb"
-    "|ron|rub|sek|sgd|thb|try|twd|uah|usd|zar)"
-)
-_FIGURE = rf"(?<= {_CURRENCY} [\W_]*+ |) (\d++ (?: [\W_]*+ {_UNIT} )?)"
-"""A number: the currency before it, if any, and itself with the word behind it, such as a unit, or
-that word's first characters if it has no spaces around."""
-_SIGN = rf"[\p{{S}}{re.escape(''.join(sorted(SIGNS)))}--`]"
 
 _Integers = npt.NDArray[np.uint64]
 
@@ -150,8 +136,7 @@ class NearTexts(AbstractContextManager["NearTexts"]):
         self._sketcher = _Sketcher(settings.similarity, settings.shingle)
         self._texts = Records()
         self._first = 0
-        sign = r"[^\w\s]|_" if "punctuation" in settings.ignore else _SIGN
-        self._figure = regex.compile(f"{_FIGURE} | ({sign})", regex.VERSION1 | regex.VERBOSE)
+        self._figures = figures(settings.ignore)
         self._text = lru_cache(_CACHED_TEXTS)(self._read)
         self._shingles = lru_cache(_CACHED_TEXTS)(partial(_shingles, size=settings.shingle))
 
@@ -205,10 +190,6 @@ class NearTexts(AbstractContextManager["NearTexts"]):
 
         found = (jaccard(side) >= self._settings.similarity for side in range(self._settings.sides))
         return any(found) if self._settings.by == "either" else all(found)
-
-    def _figures(self, text: str) -> str:
-        """Return the numbers of a text, with their units, and the signs, if they count."""
-        return " ".join("".join("".join(parts).split()) for parts in self._figure.findall(text))
 
     def _read(self, line: int, side: int) -> str:
         record = self._texts[(line - self._first) * self._settings.sides + side]

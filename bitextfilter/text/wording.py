@@ -14,6 +14,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.languages import read_language
 from bitextfilter.settings import none_of
 from bitextfilter.text.composition import normal_form
+from bitextfilter.text.units import UNSPACED
 
 IGNORABLE = ("case", "punctuation", "symbols", "digits", "space")
 """Parts of texts that a comparison can ignore."""
@@ -27,7 +28,7 @@ _CATEGORIES = {
     "digits": ("Nd", "No"),
     "space": ("Z", "Cc", "Cf"),
 }
-SIGNS = frozenset("#%*/@{}\\§¶†‡‰‱′″‴※٪؉؊")
+_SIGNS = frozenset("#%*/@{}\\§¶†‡‰‱′″‴※٪؉؊")
 """Punctuation of Unicode that carries meaning as symbols do: C# is not C."""
 _QUOTES = frozenset("`")
 """Symbols of Unicode that are used as quotes."""
@@ -71,6 +72,17 @@ _MARK = re.compile(r" ?@([-‐‑–/.,:])@ ?")
 _WITHIN = re.compile(
     r"(?<=[0-9])(?=['’\"”](?!\w))|(?<=[^\W_])(?=_)|(?<=[^\W\d_]\w\.)(?=[^\W\d_]{2})"
 )
+
+_UNIT = rf"""(?: [\p{{Katakana}}ー]++ | [\p{{Han}}\p{{Hiragana}}]{{1,2}}+
+    | (?:[{UNSPACED}]\p{{M}}*+){{1,5}}+ | [\w--_\d{UNSPACED}]++ )"""
+_CURRENCY = (
+    r"\b (aud|brl|cad|chf|clp|cny|czk|dkk|eur|gbp|hkd|huf|idr|inr|jpy|krw|mxn|nok|nzd|pkr|pln|rmb"
+    "|ron|rub|sek|sgd|thb|try|twd|uah|usd|zar)"
+)
+_FIGURE = rf"(?<= {_CURRENCY} [\W_]*+ |) (\d++ (?: [\W_]*+ {_UNIT} )?)"
+"""A number: the currency before it, if any, and itself with the word behind it, such as a unit, or
+that word's first characters if it has no spaces around."""
+_SIGN = rf"[\p{{S}}{re.escape(''.join(sorted(_SIGNS)))}--`]"
 
 _CAPITALS = {"tr": {ord("I"): "ı", ord("İ"): "i"}}
 _CAPITALS["az"] = _CAPITALS["crh"] = _CAPITALS["tr"]
@@ -119,6 +131,16 @@ def normaliser(ignored: Collection[str], language: str = "") -> Wording:
         return " ".join(shrunk.split()) if squeeze else shrunk
 
     return normalise
+
+
+def figures(ignored: Collection[str]) -> Wording:
+    """Return a function that lists the numbers of a text, with their units, and its signs.
+
+    Similar texts have the same. The text is without its *ignored* parts.
+    """
+    sign = r"[^\w\s]|_" if "punctuation" in ignored else _SIGN
+    figure = regex.compile(f"{_FIGURE} | ({sign})", regex.VERSION1 | regex.VERBOSE)
+    return lambda text: " ".join("".join("".join(parts).split()) for parts in figure.findall(text))
 
 
 def _with_primes(text: str) -> str:
@@ -179,7 +201,7 @@ class _Blanks(dict[int, str]):
 
 def _kind(character: str) -> str:
     """Return the name in ``IGNORABLE`` that a character belongs to, but for case; or none."""
-    if character in SIGNS:
+    if character in _SIGNS:
         return "symbols"
     if character in _QUOTES:
         return "punctuation"
