@@ -49,7 +49,7 @@ class _Encoding:
     @functools.cached_property
     def codes(self) -> dict[int, int]:
         """Characters above ASCII → their bytes."""
-        return {ord(character): 0x80 + place for place, character in enumerate(self.characters)}
+        return {ord(one): 0x80 + place for place, one in [*enumerate(self.characters)][::-1]}
 
     @functools.cached_property
     def leads(self) -> tuple[str, str, str]:
@@ -94,6 +94,14 @@ _ENCODINGS = [_Encoding(table(name)) for name in _NAMES.split()]
 """In the order of trial."""
 _CENTRAL = [_Encoding(table(name)) for name in ("cp1250", "iso8859-2")]
 """Encodings of Central Europe, which read many letters differently."""
+_FREQUENT = _ENCODINGS[:4]
+"""Those that win over others where both readings look as good."""
+_PARTS, _PAGES = (3, 4, 5, 6, 7, 8, 10, 11, 13, 14, 16), (850, 852, 1255, 1256, 1258)
+_LEFT_ALONE = [
+    _Encoding(table(name))
+    for name in (*(f"iso8859-{n}" for n in _PARTS), *(f"cp{n}" for n in _PAGES), "mac-latin2")
+]
+"""Encodings of which no misreading is undone, and none taken for that of another."""
 _TWOS, _THREES, _FOURS = (
     "".join(dict.fromkeys(chain(*some)))
     for some in zip(*(encoding.leads for encoding in _ENCODINGS), strict=True)
@@ -106,7 +114,7 @@ _LONG_RUN = re.compile(f"(?:{_sequence(_TWOS, _THREES, _FOURS, _MORES)}){{4}}")
 
 STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
-ALONE = "ÂÃÄÅÎÏÐÑØÙâãĂĹГД\ufffd"
+ALONE = "ÂÃÄÅÎÏÐÑØÙâãĂĹГД\ufffd" + "".join(map(chr, (*range(0x80, 0xA0), *range(0x300, 0x370))))
 """Characters that may be damage without the others."""
 _OTHERS = r"[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}]"
 _REMAINS = regex.compile(
@@ -118,7 +126,7 @@ _REMAINS = regex.compile(
             r"|\b(?i:(?:I|you|we|they)â(?:re|ve|ll|d))\b"
             r"|\b(?i:(?:is|are|was|were|do|does|did|has|have|had|ca|wo|would|could|should)nât)\b",
             f"{_any(_LEADS)}[\u0080-\u009f]",
-            r"ã[¡-©®°-´¶¹¼-¾](?=\p{Ll})",  # made small afterwards
+            r"ã(?:[¡-©®°-´¶¹¼-¾](?=\p{Ll})|[¢¤-¦±µ¸¼-¾](?!\w))",  # made small afterwards
             "\ufffd",
         )
     )
@@ -141,20 +149,27 @@ _USUAL = re.compile(
 def damage(text: str) -> str | None:
     """Return the first characters of *text* that are no right text, or None.
 
-    They are UTF-8 that was read in another encoding, remains of it, or U+FFFD.
+    They are UTF-8 that was read in another encoding, remains of it, or U+FFFD, all composed.
     """
     if text.isascii():
         return None
+    text = normal_form(text)
     if _is_suspicious(text):
         encoding = _likeliest(text)
         for run in encoding.runs.finditer(text):
             for sequence in encoding.sequence.finditer(text, *run.span()):
                 if _is_odd(text, *sequence.span(), encoding):
                     return run[0]
-    found = _remains(text)
+    found = _remains(text) or _with_controls(text)
     if found is None and undone(text) is not None and (first := _STARTING.search(text)):
         found = text[first.start() : first.start() + 2]
     return found
+
+
+def _with_controls(text: str) -> str | None:
+    """Return the first C1 control, if all of a text is UTF-8 in an encoding that is not undone."""
+    found = _C1.search(text)
+    return found[0] if found and any(some.read(text) is not None for some in _LEFT_ALONE) else None
 
 
 def _remains(text: str) -> str | None:
@@ -181,11 +196,12 @@ def _likeliest(text: str) -> _Encoding:
 
 
 def undone(text: str, language: Language | None = None) -> str | None:
-    """Return a misread *text* as it was, or None if that is not certain.
+    """Return a misread *text* as it was, composed, or None if that is not certain.
 
     Text in a known *language* has letters of its scripts, or Latin ones, and a letter that it does
     not write, before a sign, is a misread letter that it writes.
     """
+    text = normal_form(text)
     own = _letters(language) if language is not None and language.scripts else None
     if not (_is_suspicious(text) if own is None else _STARTING.search(text)):
         return None
@@ -215,8 +231,7 @@ def _below(text: str, own: _Own | None) -> str | None:
         return _mended_parts(text)
     if possible[0][1] != whole[0]:
         return None  # a rare letter in a more usual encoding
-    rare = [len(_RARE.findall(below)) for below in whole]
-    if rare[0] > min(rare):
+    if _is_contradicted(text, whole):
         return None
     central = [_CENTRAL[0].read(text), _CENTRAL[1].read(text)]
     if whole[0] == central[0] != central[1] and central[1] is not None:
@@ -224,18 +239,50 @@ def _below(text: str, own: _Own | None) -> str | None:
     return whole[0]
 
 
+def _is_contradicted(text: str, readings: list[str]) -> bool:
+    """Whether another reading looks better than the first.
+
+    It has fewer rare letters, or, in an encoding that is left alone, as few, and new letters of one
+    alphabet, where the first has not. To look as good is enough if the first is not in a frequent
+    encoding.
+    """
+
+    def looks(reading: str) -> tuple[int, bool]:
+        return len(_RARE.findall(reading)), not _share_an_alphabet(text, reading)
+
+    first, *more = readings
+    bound = looks(first)
+    if any(looks(other)[0] < bound[0] for other in more):
+        return True
+    others = {below for some in _LEFT_ALONE if (below := some.read(text)) is not None} - {first}
+    looking = [looks(other) for other in others if not _C1.search(other)]
+    frequent = any(some.read(text) == first for some in _FREQUENT)
+    return any(other < bound or (other == bound and not frequent) for other in looking)
+
+
+def _share_an_alphabet(text: str, reading: str) -> bool:
+    """Whether some known language writes all letters of a *reading* that *text* lacks."""
+    from bitextfilter.text import characters  # needs numpy
+
+    return characters.share_an_alphabet(_new_letters(text, reading))
+
+
+def _new_letters(text: str, reading: str) -> set[str]:
+    return {letter for letter in {*reading.lower()} - {*text.lower()} if letter.isalpha()}
+
+
 def _in_one_alphabet(text: str, readings: list[str], own: _Own | None) -> str | None:
     """Return the first of two *readings*, if some known language writes its new letters alone.
 
     Where the language is known, they are its letters, and the second reading may be right, too.
     """
-    from bitextfilter.text import characters  # needs numpy
-
-    fitting = []
-    for reading in readings:
-        letters = {letter for letter in {*reading.lower()} - {*text.lower()} if letter.isalpha()}
-        if all(map(own, letters)) if own else characters.share_an_alphabet(letters):
-            fitting.append(reading)
+    fitting = [
+        reading
+        for reading in readings
+        if (
+            all(map(own, _new_letters(text, reading))) if own else _share_an_alphabet(text, reading)
+        )
+    ]
     certain = len(fitting) == 1 and (own is not None or fitting == readings[:1])
     return fitting[0] if certain else None
 
@@ -243,9 +290,12 @@ def _in_one_alphabet(text: str, readings: list[str], own: _Own | None) -> str | 
 _RARE = regex.compile(
     r"[\u0108-\u010b\u0114\u0115\u011c\u011d\u0120\u0121\u0124-\u0129\u012c\u012d\u0132-\u0135\u0138"
     r"\u013f\u0140\u0149-\u014b\u014e\u014f\u0154\u0155\u015c\u015d\u0166-\u0169\u016c\u016d"
-    r"\u0174-\u0178\u017f-\u0217\u021c-\u036f]|(?<=\p{L})\p{Lu}(?=\p{Ll})|(?<=\p{Lu})\p{Ll}(?=\p{Lu})"
+    r"\u0174-\u0178\u017f-\u0217\u021c-\u036f]"
+    r"|(?<=\p{L})\p{Lu}(?=\p{Ll})|(?<=\p{Ll})\p{Lu}|(?<=\p{Ll}[ '’])\p{Lu}(?!\p{L})"
+    r"|(?<=\p{Lu})\p{Ll}(?=\p{Lu})|(?<=[a-z])[\p{Cyrillic}\p{Armenian}\p{Arabic}]"
 )
-"""Letters of few languages, and capitals within words, or small letters within capitals."""
+"""Letters of few languages, capitals within words, or alone behind small letters, small letters
+within capitals, and two scripts in a word."""
 
 
 def _odd_sequences(text: str, encoding: _Encoding, own: _Own | None) -> Iterator[bool]:
@@ -263,6 +313,10 @@ def _mended_parts(text: str) -> str | None:
     None if there are none, or that is not certain. The encoding is that of most sequences.
     """
     encoding = _likeliest(text)
+    covered = encoding.covered(text)
+    others = [(some.covered(text), some) for some in _LEFT_ALONE]
+    if any(more > covered for more, _ in others):
+        return None
     pieces, last, run_is_odd = list[str](), 0, True
     for found in encoding.sequence.finditer(text):
         start, end = found.span()
@@ -279,7 +333,10 @@ def _mended_parts(text: str) -> str | None:
     pieces.append(text[last:])
     rest, written = "".join(pieces[::2]), pieces[1::2]
     possible = [some for some in _ENCODINGS if some is _ENCODINGS[0] or some.covered(text)]
-    return None if any(_lost(rest, written, some) for some in possible) else "".join(pieces)
+    strange = "".join(sign for sign in rest if ord(sign) not in encoding.codes)
+    lost = any(_lost(rest, written, some) for some in possible)
+    lost |= any(_lost(strange, written, some) for same, some in others if same == covered)
+    return None if lost else "".join(pieces)
 
 
 _FIRST = frozenset(b"\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xe1\xe2")
