@@ -26,6 +26,7 @@ from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.web import BadEncoding
 
 _ENCODINGS = ("cp1252", "latin-1", "cp1250", "cp1251", "mac-roman")
+_LEFT_ALONE = ("cp850", *(f"iso8859-{part}" for part in (3, 4, 6, 10, 13, 16)))
 _LOST = dict.fromkeys([*range(0x80, 0xA0), 0xAD]) | {0xA0: " "}
 
 
@@ -103,7 +104,7 @@ def main() -> None:
     options = parser.parse_args()
     own = sentences(options)
     print("encoding", "damage", "sides", *_OUTCOMES, sep="\t")
-    for encoding in _ENCODINGS:
+    for encoding in (*_ENCODINGS, *_LEFT_ALONE):
         for name, damage in DAMAGES.items():
             counts: Counter[str] = Counter()
             for language, some in own.items():

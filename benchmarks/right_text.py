@@ -5,15 +5,16 @@
 Every cell of a TSV is a text. Files named NAME.XX-YY.tsv or XX-YY.tsv (.gz, .xz) say the languages
 of two columns, a header of codes those of more; the language of other cells is ``?``. A text first
 goes through the other default repairs, which may well change raw data. Then it is tried as it is,
-in capitals, as a title, in each kind of quotation marks, and before an ellipsis, a dash and an
-apostrophe. A change of any of them is shown, for a look: some data are damaged. ``unstable``:
-texts that a second run changes.
+decomposed, in capitals, as a title, in each kind of quotation marks, and before an ellipsis, a dash
+and an apostrophe. A change of any of them is shown, for a look: some data are damaged.
+``unstable``: texts that a second run changes.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +49,7 @@ def texts(path: Path, rows: int) -> Iterator[tuple[str, str]]:
 
 def forms(text: str) -> list[str]:
     """Return a text as it is, and with other case, quotation marks and ends."""
-    cased = [text, text.upper(), text.title()]
+    cased = [text, text.upper(), text.title(), unicodedata.normalize("NFD", text)]
     bare = [form.rstrip(".!?…") for form in cased[:2]]
     return [*cased, *(shape % one for one in bare for shape in (*_QUOTES, *_ENDS))]
 

@@ -6,7 +6,6 @@ of Massive Datasets*, section 3.4). Their Jaccard similarity is then computed ex
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
@@ -17,6 +16,7 @@ import rensa
 
 from bitextfilter.corpus.duplicate_keys import DedupSettings, text_key
 from bitextfilter.io.spill import Records
+from bitextfilter.text.wording import figures
 
 _HASHES = 128
 """Most MinHash values of a set of shingles."""
@@ -34,8 +34,6 @@ _BLOCK = 1024
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ over the golden ratio."""
-
-_NUMBER = re.compile(r"\d+")
 
 _Integers = npt.NDArray[np.uint64]
 
@@ -138,6 +136,7 @@ class NearTexts(AbstractContextManager["NearTexts"]):
         self._sketcher = _Sketcher(settings.similarity, settings.shingle)
         self._texts = Records()
         self._first = 0
+        self._figures = figures(settings.ignore)
         self._text = lru_cache(_CACHED_TEXTS)(self._read)
         self._shingles = lru_cache(_CACHED_TEXTS)(partial(_shingles, size=settings.shingle))
 
@@ -157,33 +156,33 @@ class NearTexts(AbstractContextManager["NearTexts"]):
         self._texts.extend(records)
         if self._settings.by != "either":
             keys = self._sketcher.keys([text for row in rows for text in row], sides)
-            return self._by_numbers(keys, rows)
+            return self._by_figures(keys, rows)
         columns = ([[row[side]] for row in rows] for side in range(sides))
         kinds = (
-            self._by_numbers(self._sketcher.keys([text for (text,) in column], 1, kind), column)
+            self._by_figures(self._sketcher.keys([text for (text,) in column], 1, kind), column)
             for kind, column in enumerate(columns)
         )
         return np.concatenate(list(kinds), axis=1)
 
-    def _by_numbers(self, keys: _Integers, rows: Sequence[Sequence[str]]) -> _Integers:
-        """Return keys that rows share only with the same numbers, unless digits are ignored.
+    def _by_figures(self, keys: _Integers, rows: Sequence[Sequence[str]]) -> _Integers:
+        """Return keys that rows share only with the same figures.
 
         So rows of one template with other numbers do not crowd each other's candidates.
         """
-        numbers = [text_key([*map(self._numbers, row)])[:8] for row in rows]
-        return keys ^ np.frombuffer(b"".join(numbers), "<u8").astype(np.uint64)[:, None]
+        figures = [text_key([*map(self._figures, row)])[:8] for row in rows]
+        return keys ^ np.frombuffer(b"".join(figures), "<u8").astype(np.uint64)[:, None]
 
     def similar(self, one: int, other: int) -> bool:
         """Return True if the rows of two lines are similar enough: in all sides, or either.
 
-        Texts with other numbers are not similar, unless digits are ignored.
+        Texts with other figures are not similar.
         """
 
         def jaccard(side: int) -> float:
             texts = self._text(one, side), self._text(other, side)
             if texts[0] == texts[1]:
                 return 1.0
-            if len(set(map(self._numbers, texts))) > 1:
+            if len(set(map(self._figures, texts))) > 1:
                 return 0.0
             first, second = map(self._shingles, texts)
             common = len(first & second)
@@ -191,10 +190,6 @@ class NearTexts(AbstractContextManager["NearTexts"]):
 
         found = (jaccard(side) >= self._settings.similarity for side in range(self._settings.sides))
         return any(found) if self._settings.by == "either" else all(found)
-
-    def _numbers(self, text: str) -> str:
-        """Return the numbers of a text that count."""
-        return "" if "digits" in self._settings.ignore else " ".join(_NUMBER.findall(text))
 
     def _read(self, line: int, side: int) -> str:
         record = self._texts[(line - self._first) * self._settings.sides + side]

@@ -16,8 +16,9 @@ from html.entities import html5
 from bitextfilter.errors import SettingsError
 from bitextfilter.languages import Language, read_language
 from bitextfilter.settings import none_of
+from bitextfilter.text.byte_encodings import table
 from bitextfilter.text.composition import normal_form
-from bitextfilter.text.misreading import damage, table, undone
+from bitextfilter.text.misreading import damage, undone
 
 _PASSES = 16
 """Most layers of entities in entities, or of mojibake on mojibake, that are undone."""

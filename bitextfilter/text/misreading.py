@@ -6,6 +6,7 @@ A misreading is undone a layer at a time. A layer is certain if
   all that damage could have made,
 - some of them could not stand so in right text: ``Ã¤`` in a word could not, but in MAÇÃ» the last
   two may be a letter and a quotation mark,
+- no reading in another encoding looks better,
 
 and the text below the last layer has neither damage nor invalid characters, and no new word in two
 scripts. All else is left.
@@ -17,96 +18,38 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 import regex
 
 from bitextfilter.languages import Language
+from bitextfilter.text.byte_encodings import (
+    CENTRAL,
+    ENCODINGS,
+    FREQUENT,
+    LEFT_ALONE,
+    Encoding,
+    any_of,
+    sequence_of,
+)
 from bitextfilter.text.composition import normal_form
 
 _LAYERS = 8
 """Most misreadings of misread text that are undone."""
 
-
-def table(encoding: str) -> str:
-    """Return the characters of the bytes 0x80 to 0xFF; C1 controls where there are none."""
-    single = (bytes([value]) for value in range(0x80, 0x100))
-    return "".join(byte.decode(encoding, "ignore") or byte.decode("latin-1") for byte in single)
-
-
-def _any(signs: str) -> str:
-    return f"[{re.escape(signs)}]"
-
-
-@dataclass(frozen=True)
-class _Encoding:
-    """An encoding of single bytes in which UTF-8 may be misread."""
-
-    characters: str
-    """Those of the bytes 0x80 to 0xFF."""
-
-    @functools.cached_property
-    def codes(self) -> dict[int, int]:
-        """Characters above ASCII → their bytes."""
-        return {ord(character): 0x80 + place for place, character in enumerate(self.characters)}
-
-    @functools.cached_property
-    def leads(self) -> tuple[str, str, str]:
-        """The first characters of sequences of two, three and four."""
-        return self.characters[0x42:0x60], self.characters[0x60:0x70], self.characters[0x70:0x75]
-
-    @functools.cached_property
-    def sequence(self) -> re.Pattern[str]:
-        """One character above ASCII in UTF-8."""
-        return re.compile(_sequence(*self.leads, self.characters[:0x40]))
-
-    @functools.cached_property
-    def runs(self) -> re.Pattern[str]:
-        """Characters above ASCII in UTF-8, side by side."""
-        return re.compile(f"(?:{self.sequence.pattern})+")
-
-    @functools.cached_property
-    def long_run(self) -> re.Pattern[str]:
-        """Four of them."""
-        return re.compile(f"(?:{self.sequence.pattern}){{4}}")
-
-    def covered(self, text: str) -> int:
-        """Return the number of characters of *text* in sequences."""
-        return len("".join(self.sequence.findall(text)))
-
-    def read(self, text: str) -> str | None:
-        """Return the UTF-8 that *text* is in this encoding, or None."""
-        codes = self.codes
-        try:
-            return bytes([code if code < 0x80 else codes[code] for code in map(ord, text)]).decode()
-        except (KeyError, UnicodeDecodeError):
-            return None
-
-
-def _sequence(two: str, three: str, four: str, more: str) -> str:
-    more = _any(more)
-    return f"{_any(two)}{more}|{_any(three)}{more}{{2}}|{_any(four)}{more}{{3}}"
-
-
-_NAMES = "latin-1 cp1252 cp1251 cp1250 cp1253 cp1254 cp1257 iso8859-2 iso8859-15 mac-roman cp437"
-_ENCODINGS = [_Encoding(table(name)) for name in _NAMES.split()]
-"""In the order of trial."""
-_CENTRAL = [_Encoding(table(name)) for name in ("cp1250", "iso8859-2")]
-"""Encodings of Central Europe, which read many letters differently."""
 _TWOS, _THREES, _FOURS = (
     "".join(dict.fromkeys(chain(*some)))
-    for some in zip(*(encoding.leads for encoding in _ENCODINGS), strict=True)
+    for some in zip(*(encoding.leads for encoding in ENCODINGS), strict=True)
 )
-_MORES = "".join(dict.fromkeys(chain(*(encoding.characters[:0x40] for encoding in _ENCODINGS))))
+_MORES = "".join(dict.fromkeys(chain(*(encoding.characters[:0x40] for encoding in ENCODINGS))))
 _LEADS, _MORE = _TWOS + _THREES + _FOURS, frozenset(_MORES)
-_STARTING = re.compile(f"{_any(_LEADS)}(?={_any(_MORES)})")
+_STARTING = re.compile(f"{any_of(_LEADS)}(?={any_of(_MORES)})")
 """The first character of a sequence in any encoding, or a mixture."""
-_LONG_RUN = re.compile(f"(?:{_sequence(_TWOS, _THREES, _FOURS, _MORES)}){{4}}")
+_LONG_RUN = re.compile(f"(?:{sequence_of(_TWOS, _THREES, _FOURS, _MORES)}){{4}}")
 
 STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
-ALONE = "ÂÃÄÅÎÏÐÑØÙâãĂĹГД\ufffd"
+ALONE = "ÂÃÄÅÎÏÐÑØÙâãĂĹГД\ufffd" + "".join(map(chr, (*range(0x80, 0xA0), *range(0x300, 0x370))))
 """Characters that may be damage without the others."""
 _OTHERS = r"[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}]"
 _REMAINS = regex.compile(
@@ -117,8 +60,8 @@ _REMAINS = regex.compile(
             r"\b[A-Z]Ã[©ª²³¹º®°](?=\s+\p{Ll})|\b(?i:(?:it|that|what|there|he|she|let)âs|Iâm)\b"
             r"|\b(?i:(?:I|you|we|they)â(?:re|ve|ll|d))\b"
             r"|\b(?i:(?:is|are|was|were|do|does|did|has|have|had|ca|wo|would|could|should)nât)\b",
-            f"{_any(_LEADS)}[\u0080-\u009f]",
-            r"ã[¡-©®°-´¶¹¼-¾](?=\p{Ll})",  # made small afterwards
+            f"{any_of(_LEADS)}[\u0080-\u009f]",
+            r"ã(?:[¡-©®°-´¶¹¼-¾](?=\p{Ll})|[¢¤-¦±µ¸¼-¾](?!\w))",  # made small afterwards
             "\ufffd",
         )
     )
@@ -141,20 +84,27 @@ _USUAL = re.compile(
 def damage(text: str) -> str | None:
     """Return the first characters of *text* that are no right text, or None.
 
-    They are UTF-8 that was read in another encoding, remains of it, or U+FFFD.
+    They are UTF-8 that was read in another encoding, remains of it, or U+FFFD, all composed.
     """
     if text.isascii():
         return None
+    text = normal_form(text)
     if _is_suspicious(text):
         encoding = _likeliest(text)
         for run in encoding.runs.finditer(text):
             for sequence in encoding.sequence.finditer(text, *run.span()):
                 if _is_odd(text, *sequence.span(), encoding):
                     return run[0]
-    found = _remains(text)
+    found = _remains(text) or _with_controls(text)
     if found is None and undone(text) is not None and (first := _STARTING.search(text)):
         found = text[first.start() : first.start() + 2]
     return found
+
+
+def _with_controls(text: str) -> str | None:
+    """Return the first C1 control, if all of a text is UTF-8 in an encoding that is not undone."""
+    found = _C1.search(text)
+    return found[0] if found and any(some.read(text) is not None for some in LEFT_ALONE) else None
 
 
 def _remains(text: str) -> str | None:
@@ -175,17 +125,18 @@ def _is_suspicious(text: str) -> bool:
     return len(starts) >= 4 and _LONG_RUN.search(text) is not None
 
 
-def _likeliest(text: str) -> _Encoding:
+def _likeliest(text: str) -> Encoding:
     """Return the encoding of most sequences."""
-    return max(_ENCODINGS, key=lambda some: some.covered(text))
+    return max(ENCODINGS, key=lambda some: some.covered(text))
 
 
 def undone(text: str, language: Language | None = None) -> str | None:
-    """Return a misread *text* as it was, or None if that is not certain.
+    """Return a misread *text* as it was, composed, or None if that is not certain.
 
     Text in a known *language* has letters of its scripts, or Latin ones, and a letter that it does
     not write, before a sign, is a misread letter that it writes.
     """
+    text = normal_form(text)
     own = _letters(language) if language is not None and language.scripts else None
     if not (_is_suspicious(text) if own is None else _STARTING.search(text)):
         return None
@@ -204,7 +155,7 @@ _Own = Callable[[str], bool]
 def _below(text: str, own: _Own | None) -> str | None:
     """Return the text below a layer of misreading, if that is certain."""
     possible = [
-        (encoding, below) for encoding in _ENCODINGS if (below := encoding.read(text)) is not None
+        (encoding, below) for encoding in ENCODINGS if (below := encoding.read(text)) is not None
     ]
     whole = [
         below
@@ -215,13 +166,44 @@ def _below(text: str, own: _Own | None) -> str | None:
         return _mended_parts(text)
     if possible[0][1] != whole[0]:
         return None  # a rare letter in a more usual encoding
-    rare = [len(_RARE.findall(below)) for below in whole]
-    if rare[0] > min(rare):
+    if _is_contradicted(text, whole):
         return None
-    central = [_CENTRAL[0].read(text), _CENTRAL[1].read(text)]
+    central = [CENTRAL[0].read(text), CENTRAL[1].read(text)]
     if whole[0] == central[0] != central[1] and central[1] is not None:
         return _in_one_alphabet(text, [below for below in central if below], own)
     return whole[0]
+
+
+def _is_contradicted(text: str, readings: list[str]) -> bool:
+    """Whether another reading looks better than the first.
+
+    It has fewer rare letters, or, in an encoding that is left alone, as few, and new letters of one
+    alphabet, where the first has not. To look as good is enough if the first is not in a frequent
+    encoding.
+    """
+
+    def looks(reading: str) -> tuple[int, bool]:
+        return len(_RARE.findall(reading)), not _share_an_alphabet(text, reading)
+
+    first, *more = readings
+    bound = looks(first)
+    if any(looks(other)[0] < bound[0] for other in more):
+        return True
+    others = {below for some in LEFT_ALONE if (below := some.read(text)) is not None} - {first}
+    looking = [looks(other) for other in others if not _C1.search(other)]
+    frequent = any(some.read(text) == first for some in FREQUENT)
+    return any(other < bound or (other == bound and not frequent) for other in looking)
+
+
+def _share_an_alphabet(text: str, reading: str) -> bool:
+    """Whether some known language writes all letters of a *reading* that *text* lacks."""
+    from bitextfilter.text import characters  # needs numpy
+
+    return characters.share_an_alphabet(_new_letters(text, reading))
+
+
+def _new_letters(text: str, reading: str) -> set[str]:
+    return {letter for letter in {*reading.lower()} - {*text.lower()} if letter.isalpha()}
 
 
 def _in_one_alphabet(text: str, readings: list[str], own: _Own | None) -> str | None:
@@ -229,13 +211,13 @@ def _in_one_alphabet(text: str, readings: list[str], own: _Own | None) -> str | 
 
     Where the language is known, they are its letters, and the second reading may be right, too.
     """
-    from bitextfilter.text import characters  # needs numpy
-
-    fitting = []
-    for reading in readings:
-        letters = {letter for letter in {*reading.lower()} - {*text.lower()} if letter.isalpha()}
-        if all(map(own, letters)) if own else characters.share_an_alphabet(letters):
-            fitting.append(reading)
+    fitting = [
+        reading
+        for reading in readings
+        if (
+            all(map(own, _new_letters(text, reading))) if own else _share_an_alphabet(text, reading)
+        )
+    ]
     certain = len(fitting) == 1 and (own is not None or fitting == readings[:1])
     return fitting[0] if certain else None
 
@@ -243,12 +225,15 @@ def _in_one_alphabet(text: str, readings: list[str], own: _Own | None) -> str | 
 _RARE = regex.compile(
     r"[\u0108-\u010b\u0114\u0115\u011c\u011d\u0120\u0121\u0124-\u0129\u012c\u012d\u0132-\u0135\u0138"
     r"\u013f\u0140\u0149-\u014b\u014e\u014f\u0154\u0155\u015c\u015d\u0166-\u0169\u016c\u016d"
-    r"\u0174-\u0178\u017f-\u0217\u021c-\u036f]|(?<=\p{L})\p{Lu}(?=\p{Ll})|(?<=\p{Lu})\p{Ll}(?=\p{Lu})"
+    r"\u0174-\u0178\u017f-\u0217\u021c-\u036f]"
+    r"|(?<=\p{L})\p{Lu}(?=\p{Ll})|(?<=\p{Ll})\p{Lu}|(?<=\p{Ll}[ '’])\p{Lu}(?!\p{L})"
+    r"|(?<=\p{Lu})\p{Ll}(?=\p{Lu})|(?<=[a-z])[\p{Cyrillic}\p{Armenian}\p{Arabic}]"
 )
-"""Letters of few languages, and capitals within words, or small letters within capitals."""
+"""Letters of few languages, capitals within words, or alone behind small letters, small letters
+within capitals, and two scripts in a word."""
 
 
-def _odd_sequences(text: str, encoding: _Encoding, own: _Own | None) -> Iterator[bool]:
+def _odd_sequences(text: str, encoding: Encoding, own: _Own | None) -> Iterator[bool]:
     """Yield for each sequence whether it could not stand in right text."""
     for found in encoding.sequence.finditer(text):
         if own is not None and found[0][0].isalpha() and not own(found[0][0]):
@@ -263,6 +248,10 @@ def _mended_parts(text: str) -> str | None:
     None if there are none, or that is not certain. The encoding is that of most sequences.
     """
     encoding = _likeliest(text)
+    covered = encoding.covered(text)
+    others = [(some.covered(text), some) for some in LEFT_ALONE]
+    if any(more > covered for more, _ in others):
+        return None
     pieces, last, run_is_odd = list[str](), 0, True
     for found in encoding.sequence.finditer(text):
         start, end = found.span()
@@ -278,8 +267,11 @@ def _mended_parts(text: str) -> str | None:
         return None
     pieces.append(text[last:])
     rest, written = "".join(pieces[::2]), pieces[1::2]
-    possible = [some for some in _ENCODINGS if some is _ENCODINGS[0] or some.covered(text)]
-    return None if any(_lost(rest, written, some) for some in possible) else "".join(pieces)
+    possible = [some for some in ENCODINGS if some is ENCODINGS[0] or some.covered(text)]
+    strange = "".join(sign for sign in rest if ord(sign) not in encoding.codes)
+    lost = any(_lost(rest, written, some) for some in possible)
+    lost |= any(_lost(strange, written, some) for same, some in others if same == covered)
+    return None if lost else "".join(pieces)
 
 
 _FIRST = frozenset(b"\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xe1\xe2")
@@ -296,7 +288,7 @@ _FIRST_OF_SCRIPTS = (
 """Those of Greek, Cyrillic, Armenian and Hebrew, Arabic, scripts of South and East Asia, emoji."""
 
 
-def _lost(rest: str, written: list[str], encoding: _Encoding) -> bool:
+def _lost(rest: str, written: list[str], encoding: Encoding) -> bool:
     """Whether *rest* may have sequences that lost bytes.
 
     Such begin as those of Latin letters and of punctuation, or as those of a script *written*.
@@ -322,7 +314,7 @@ _OTHER_SCRIPT = re.compile("[\u0370-\u052f]")
 """Letters of Greek and Cyrillic."""
 
 
-def _is_odd(text: str, start: int, end: int, encoding: _Encoding) -> bool:
+def _is_odd(text: str, start: int, end: int, encoding: Encoding) -> bool:
     """Whether the sequence at *start* to *end* is a usual character rather than right text."""
     read = encoding.read(text[start:end])
     if read is None or _may_stand(text, start, end):
@@ -439,7 +431,7 @@ def _is_sound(text: str, right: str, language: Language | None) -> bool:
         return False
     if _remains(right) or new.intersection(_SYMBOL.findall(right)):
         return False
-    if not right.isascii() and any(some.read(right) is not None for some in _ENCODINGS):
+    if not right.isascii() and any(some.read(right) is not None for some in ENCODINGS + LEFT_ALONE):
         return False  # perhaps misread once more
     if new & _COMBINING and not _COMBINING.isdisjoint(normal_form(right)):
         return False

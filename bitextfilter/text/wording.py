@@ -14,6 +14,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.languages import read_language
 from bitextfilter.settings import none_of
 from bitextfilter.text.composition import normal_form
+from bitextfilter.text.units import UNSPACED
 
 IGNORABLE = ("case", "punctuation", "symbols", "digits", "space")
 """Parts of texts that a comparison can ignore."""
@@ -35,14 +36,16 @@ _SAME = {**dict.fromkeys("‐‑‒–−", "-"), "⁄": "/", "∕": "/", "’":
 """Signs written in several ways → one of them."""
 
 _MEANT = re.compile(
-    r"([&.,:;'’!\-‐‑‒–٫٬](?:"
+    r"([&.,:;'’!_\-‐‑‒–٫٬](?:"
     r"(?=\w)(?:"
     r"(?<=\d[^!;&])(?=\d)"  # 3:2
     r"|(?<![\w.].)(?<=\.)"  # .NET
+    r"|(?<=[^\W\d_]\w\.)(?=[^\W\d_]{2})"  # foo.bar
     r"|(?<!\w.)(?<=[\-‐‑‒–])(?=\d|[^\W\d_](?!\w))"  # -5, -i
     r"|(?<![\w!].)(?<=!)"  # !ready
     r"|(?<=\w&))"  # R&D
     r"|(?<=&)(?!\w)"  # R & D
+    r"|(?<=[^\W_]_)(?=_*[^\W_])"  # is_valid
     r"|(?<=[\-‐‑‒–])(?:(?<!\w.)(?=-\w|[.,]\d)"  # --list, -.5
     r"|(?<=\d.)(?!\w)"  # 1990-
     r"|(?<!\w\w.)(?<=[^\W\d_].)(?!\w))"  # A-
@@ -51,11 +54,35 @@ _MEANT = re.compile(
     r"|(?<!\w.)(?<=[:;])-?[()]+))"  # :-)
 )
 """Punctuation that carries meaning by its place, as a sign."""
+_STOP = regex.compile(
+    r"\.(?:(?<=\p{Ll}.)(?=\p{Lu})|(?<=\p{Lo}\p{M}*+.)(?=\p{L})|(?<=\p{L}\p{M}*+.)(?=\p{Lo}))"
+)
+"""A full stop that lacks a space: sleeps.He, but not foo.bar."""
+_MEASURE = r"(?<![^\s(\[\"'“„«‘‚‹])([0-9]{{1,3}}(?:[.,][0-9]+)?)[{}](?!\w)"
+_FEET = re.compile(_MEASURE.format("'’")), re.compile(r"(?<!\w)['‘‚‛‹›](?=\S)"), r"\1′"
+_INCHES = re.compile(_MEASURE.format('"”')), re.compile(r"(?<!\w)[\"“„‟«»](?=\S)"), r"\1″"
+"""A number with a quote for a prime, the start of a quotation with such quotes, and the mended
+number."""
+_NUMBER_AND_QUOTE = re.compile("[0-9]['’\"”]")
 _POWER = regex.compile(r"(?<=\p{N})(?=\p{No})")
 """Between a digit and another that only its form sets apart: 10² is not 102."""
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _MARK = re.compile(r" ?@([-‐‑–/.,:])@ ?")
+_WITHIN = re.compile(
+    r"(?<=[0-9])(?=['’\"”](?!\w))|(?<=[^\W_])(?=_)|(?<=[^\W\d_]\w\.)(?=[^\W\d_]{2})"
+)
+
+_UNIT = rf"""(?: [\p{{Katakana}}ー]++ | [\p{{Han}}\p{{Hiragana}}]{{1,2}}+
+    | (?:[{UNSPACED}]\p{{M}}*+){{1,5}}+ | [\w--_\d{UNSPACED}]++ )"""
+_CURRENCY = (
+    r"\b (aud|brl|cad|chf|clp|cny|czk|dkk|eur|gbp|hkd|huf|idr|inr|jpy|krw|mxn|nok|nzd|pkr|pln|rmb"
+    "|ron|rub|sek|sgd|thb|try|twd|uah|usd|zar)"
+)
+_FIGURE = rf"(?<= {_CURRENCY} [\W_]*+ |) (\d++ (?: [\W_]*+ {_UNIT} )?)"
+"""A number: the currency before it, if any, and itself with the word behind it, such as a unit, or
+that word's first characters if it has no spaces around."""
+_SIGN = rf"[\p{{S}}{re.escape(''.join(sorted(_SIGNS)))}--`]"
 
 _CAPITALS = {"tr": {ord("I"): "ı", ord("İ"): "i"}}
 _CAPITALS["az"] = _CAPITALS["crh"] = _CAPITALS["tr"]
@@ -93,6 +120,8 @@ def normaliser(ignored: Collection[str], language: str = "") -> Wording:
         return "".join(parts)
 
     def normalise(text: str) -> str:
+        if by_place:
+            text = _STOP.sub(". ", _with_primes(text)) if "." in text else _with_primes(text)
         if not text.isascii():
             text = normal_form(_POWER.sub("^", text), "NFKC")
         text = fold(text)
@@ -102,6 +131,27 @@ def normaliser(ignored: Collection[str], language: str = "") -> Wording:
         return " ".join(shrunk.split()) if squeeze else shrunk
 
     return normalise
+
+
+def figures(ignored: Collection[str]) -> Wording:
+    """Return a function that lists the numbers of a text, with their units, and its signs.
+
+    Similar texts have the same. The text is without its *ignored* parts.
+    """
+    sign = r"[^\w\s]|_" if "punctuation" in ignored else _SIGN
+    figure = regex.compile(f"{_FIGURE} | ({sign})", regex.VERSION1 | regex.VERBOSE)
+    return lambda text: " ".join("".join("".join(parts).split()) for parts in figure.findall(text))
+
+
+def _with_primes(text: str) -> str:
+    """Return *text* with primes instead of quotes behind numbers: 5', where no quotation began."""
+    if not _NUMBER_AND_QUOTE.search(text):
+        return text
+    for measure, opening, primed in (_FEET, _INCHES):
+        quotation = opening.search(text)
+        start = quotation.start() if quotation else len(text)
+        text = measure.sub(primed, text[:start]) + text[start:]
+    return text
 
 
 def _case_folder(language: str) -> Wording:
@@ -162,12 +212,13 @@ def _kind(character: str) -> str:
 def untokenised(text: str) -> str:
     """Return *text* without entities and the marks of Moses' tokeniser: ``&quot;``, ``@-@``.
 
-    The spaces that it set beside punctuation stay.
+    The spaces that it set beside punctuation stay; marks within names, which it may have set apart
+    or made small, get one: ``is _valid``, ``foo. bar``, and so do quotes behind numbers.
     """
     for _ in range(2):  # &amp;quot;
         if "&" in text:
             text = _ENTITY.sub(_character, text)
-    return _MARK.sub(r"\1", text) if "@" in text else text
+    return _WITHIN.sub(" ", _MARK.sub(r"\1", text) if "@" in text else text)
 
 
 def _character(entity: re.Match[str]) -> str:

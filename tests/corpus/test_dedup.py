@@ -62,7 +62,8 @@ def naive(
     def same(one: str, other: str) -> bool:
         if chosen.match != "near":
             return one == other
-        if re.findall("[0-9]+", one) != re.findall("[0-9]+", other):
+        figures = [re.findall("[0-9]+ ?[a-z]*", text) for text in (one, other)]
+        if figures[0] != figures[1]:
             return False
         grams = [
             {text[i : i + chosen.shingle] for i in range(len(text) - chosen.shingle + 1)} or {text}
@@ -221,6 +222,52 @@ def test_near_texts_have_the_same_numbers() -> None:
     assert duplicates(rows, DedupSettings("near", ignore=ignored)) == {1: 0, 2: 0}
     assert duplicates(rows, DedupSettings("near", "either")) == {1: 0, 2: 0}
     assert duplicates([row[:1] for row in rows], DedupSettings("near", "source")) == {2: 0}
+
+
+NEAR = (
+    "The road to the old village on the hill is {} long; it leads through a dark wood to the lake."
+)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        "5 km|5 miles|5 m|5|6 km",
+        "€ 20|$ 20|20 £|EUR 20|USD 20|20 USD|20 руб.|20 коп.",
+        "-5 °C|+5 °C|5 °C|5 °F|±5 °C",
+        "5 mg|5 g|5 µg",
+        "1%|1‰|1",
+        "5'|5\"|5",
+        "3:2|3/2",
+        "5公里|5英里|5公斤",
+        "5キロメートル|5キログラム",
+        "5 กิโลเมตร|5 กิโลกรัม",
+        "५ किमी|५ मील",
+        "is_valid|is valid",
+        "foo.bar|foo bar",
+        "C++|C#",
+    ],
+)
+def test_near_texts_have_the_same_units_and_signs(texts: str) -> None:
+    rows = [(NEAR.format(text),) for text in texts.split("|")]
+    assert duplicates(rows, DedupSettings("near", "source")) == {}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        "5 km|5 KM|5km|(5 km)|“5 km”",
+        "€ 20|€20",
+        "-5 °C|−5°C|-5 ° C",
+        "5公里|5 公里|「5公里」",
+        "very very|very, very|very - very|VERY VERY|quite very",
+    ],
+)
+def test_near_texts_differ_in_words_and_marks(texts: str) -> None:
+    rows = [(NEAR.format(text),) for text in texts.split("|")]
+    assert len(duplicates(rows, DedupSettings("near", "source"))) == len(rows) - 1
+    shorter = (NEAR.format(texts.split("|", 1)[0]).replace(" old", "").replace(";", ","),)
+    assert duplicates([rows[0], shorter], DedupSettings("near", "source")) == {1: 0}
 
 
 def test_each_side_has_the_capitals_of_its_language() -> None:

@@ -78,6 +78,7 @@ OTHERS = [
     ("The mayor opened the new bridge on Monday .", "Der B&#252;rgermeister kam am Montag ."),
     ("Yes .", "Ja ."),
     ("Thank you very much .", "Vielen Dank ."),
+    ("It is 5 &apos; by 9 &quot; .", "in foo.bar is _ valid.so it ends . select _ all"),
 ]
 
 
@@ -94,6 +95,8 @@ OTHERS = [
         (("Thank you very much", "Danke"), "occurs in f:3"),
         (("Thank you very much, all of you, for coming", "Danke"), ""),
         (("Danke", "Vielen Dank"), ""),
+        (("It is 5' by 9\".", "x"), "occurs in f:4"),
+        (("x", "In „foo.bar“: is_valid.So it ends. Select _All"), "occurs in f:4"),
     ],
 )
 def test_which_rows_leak(row: Row, reason: str) -> None:

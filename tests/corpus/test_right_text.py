@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
 from bitextfilter.corpus.repair import DEFAULTS, Repairer
+from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.web import BadEncoding
 
 PHRASES: dict[str, list[str]] = {}
@@ -62,7 +64,8 @@ def changed_or_seen(texts: list[str]) -> list[tuple[str, str]]:
 def phrase_forms(phrase: str) -> list[str]:
     cased = dict.fromkeys((phrase, phrase.upper(), phrase.title(), phrase.upper().rstrip(".?!")))
     shapes = (*QUOTES, *ENDS)
-    return [*cased, *(shape.replace("%s", form) for form in cased for shape in shapes)]
+    forms = [*cased, *(shape.replace("%s", form) for form in cased for shape in shapes)]
+    return [*forms, *(normalize("NFD", form) for form in forms)]
 
 
 @pytest.mark.parametrize("language", PHRASES)
@@ -143,6 +146,60 @@ def outcomes(damaged: list[tuple[str, str]]) -> tuple[int, list[tuple[str, str, 
 PLAIN = Repairer(set(DEFAULTS) - {"mojibake"})
 TEXTS = [PLAIN(phrase)[0] for phrase in chain(*PHRASES.values()) if not phrase.isascii()]
 QUOTED = [f"„{text}“ — {text.upper()}…" for text in TEXTS]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_decomposed_damage_is_mended_as_composed(encoding: str) -> None:
+    damaged = [(text, misread(text, encoding)) for text in TEXTS]
+    for text, broken in damaged:
+        apart = normalize("NFD", broken)
+        if normalize("NFC", apart) == broken != apart and text != broken:
+            mended = Repairer()(apart)[0]
+            assert normalize("NFC", mended) == normalize("NFC", Repairer()(broken)[0])
+            assert BadEncoding().fault(apart) or not BadEncoding().fault(broken)
+
+
+LEFT_ALONE = ("cp850", *(f"iso8859-{part}" for part in (3, 4, 6, 7, 8, 10, 11, 13, 14, 16)))
+
+
+@pytest.mark.parametrize("encoding", LEFT_ALONE)
+def test_damage_in_rare_encodings_is_mended_or_left(encoding: str) -> None:
+    """Few letters alone may be others, more usual in Windows' encodings: Åž."""
+    wrong = []
+    for text in chain(TEXTS, QUOTED):
+        broken = misread(text, encoding)
+        for damaged in {broken, stripped(broken)} - {text}:
+            mended, names = Repairer()(damaged)
+            if "mojibake" in names and mended != text:
+                wrong.append((text, damaged, mended))
+    assert len(wrong) <= 3, wrong
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "VaikĊĦÄ\x8diojimo lazdos",
+        "NevĆ­m, jestli na veÄĆ­rek jĆ­t",
+        "Dos aĂ±os mĂĄs, estĂĄ",
+        "ŠąĆ©ÅÅąĆ©",
+        "Il a ratÃŠ le train",
+        "VocÃŠ nunca tem tempo",
+        "mlad├¢ mo┼¥e",
+        "naistepĂ€eva",
+        "Klingonؤ\x8dina je urؤ\x8dite uإ¾itoؤ\x8dnأ½ jazyk",
+        "ـ¤\x9cـ¥\x8b ـ¤¢ـ¥\x82ـ¤\x81ـ¤¢",
+        "hjΓ€lp",
+    ],
+)
+def test_damage_in_rare_encodings_is_left_and_seen(text: str) -> None:
+    assert Repairer()(text) == (text, ())
+    assert not BadEncoding().check(Pairs([text], ["a"])).keep[0]
+
+
+@pytest.mark.parametrize("word", ["pã¥", "frã¼, sã¤", "maã±ã¦!", "cafã© frã¼"])
+def test_damage_made_small_is_seen_at_the_end_of_a_word(word: str) -> None:
+    assert not BadEncoding().check(Pairs([word], ["a"])).keep[0]
+    assert Repairer()(word) == (word, ())
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

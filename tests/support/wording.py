@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
 HYPHENS = "-‐‑‒–"
-SIGNS = "#%*/@\\§¶†‡‰‱′″‴※٪؉؊"
+PRIMES = {"′": ("'’", "'‘‚‛‹›"), "″": ('"”', '"“„‟«»')}
+MEASURE = re.compile(r"(?:^|[\s(\[\"'“„«‘‚‹])[0-9]{1,3}(?:[.,][0-9]+)?$")
+SIGNS = "#%*/@{}\\§¶†‡‰‱′″‴※٪؉؊"
 
 
 def is_word(character: str) -> bool:
@@ -24,10 +27,13 @@ def carries_meaning(text: str, place: int) -> bool:
     far, before, mark, after, next_ = tuple(around[place : place + 5])
     numbers = before.isdecimal() and after.isdecimal()
     spaced = far.isdecimal() and before == after == " " and next_.isdecimal()
+    name = far.isalpha() and is_word(before) and after.isalpha() and next_.isalpha()
+    joined = before.isalnum() and text[place:].lstrip("_")[:1].isalnum()
     rules = {
+        "_": joined,
         "&": is_word(before) or not is_word(after),
-        "!": after == "=",
-        ".": numbers or (not is_word(before) and before != "." and is_word(after)),
+        "!": after == "=" or (not is_word(before) and before != "!" and is_word(after)),
+        ".": numbers or name or (not is_word(before) and before != "." and is_word(after)),
         ":": numbers or spaced,
         **dict.fromkeys(",;'’٫٬", numbers),
         **dict.fromkeys(HYPHENS, numbers or spaced or by_hyphen(far, before, after, next_)),
@@ -68,8 +74,38 @@ def kind(character: str) -> str:
     return "space" if category[0] == "Z" or category in ("Cc", "Cf") else ""
 
 
+def with_primes(text: str) -> str:
+    """The text with primes behind numbers of feet and inches, where no quotation began."""
+    for prime, (quotes, opening) in PRIMES.items():
+        spread, quoted = "", False
+        for place, character in enumerate(text):
+            before, after = text[:place], text[place + 1 : place + 2]
+            starts = not is_word(before[-1:]) and bool(after.strip())
+            quoted = quoted or (character in opening and starts)
+            measured = character in quotes and MEASURE.search(before) and not is_word(after)
+            spread += prime if measured and not quoted else character
+        text = spread
+    return text
+
+
+def with_spaces(text: str) -> str:
+    """The text with a space behind each full stop between words that may end a sentence."""
+    spread = ""
+    for place, character in enumerate(text):
+        spread += character
+        after = unicodedata.category(text[place + 1 : place + 2] or " ")
+        kinds = [unicodedata.category(before) for before in reversed(text[:place])]
+        letter = next((kind for kind in kinds if kind[0] != "M"), "Zs")
+        ends = letter[0] == after[0] == "L" and "Lo" in (letter, after)
+        if character == "." and (ends or (kinds[:1] == ["Ll"] and after == "Lu")):
+            spread += " "
+    return spread
+
+
 def plain(text: str, ignored: Sequence[str]) -> str:
     """The text without what is ignored."""
+    if "punctuation" in ignored and "symbols" not in ignored:
+        text = with_spaces(with_primes(text))
     spread = ""
     for place, character in enumerate(text):
         joined = (

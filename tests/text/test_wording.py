@@ -61,6 +61,10 @@ def test_what_normalising_leaves(text: str, ignored: Sequence[str], expected: st
         "Use i.|Use -i.|Use --i.",
         "It is 3 - 2.|It is 3 + 2.|It is 3 : 2.|It is 3 2.",
         "I am happy 😀|I am happy 😢|I am happy",
+        "foo.bar|foo bar|foo_bar|foobar",
+        "open php.ini now|open php ini now|open php_ini now",
+        "Die Datei größe.тест|Die Datei größe тест",
+        "__init__ is_valid|init is valid",
         "résumé|resume",
         "คน|ค้น|ค่น",
         "१२३|١٢٣|123",
@@ -78,6 +82,12 @@ def test_numbers_and_signs_tell_texts_apart(texts: str) -> None:
             assert len({*found}) == len(each), found
 
 
+def test_feet_and_inches_outside_of_quotations() -> None:
+    texts = ["It is 5.", "It is 5'.", 'It is 5".', 'It is 5.5".', "It is (5', 7\")."]
+    texts += ["„It’s 7' now“", "„It’s 7 now“", '‘It’s 7" now’']
+    assert len({*map(normaliser(IGNORED), texts)}) == len(texts)
+
+
 @pytest.mark.parametrize(
     "texts",
     [
@@ -86,7 +96,18 @@ def test_numbers_and_signs_tell_texts_apart(texts: str) -> None:
         "It is 50 %.|It is 50%.|(It is 50 %)|It is 50 ％!",
         "3–2|3-2|3 – 2",
         "−5 °C|-5°C",
-        "&File|_File|File...|F\u00adile",
+        "&File|_File|File...|F\u00adile|__File__",
+        "He was born in '90'.|He was born in \"90\".|He was born in “90”.|He was born in 90.",
+        "\"He is 5\"|'He is 5'|He is 5",
+        "He was born in 1990'|He was born in 1990\"|He was born in 1990",
+        "It is 5' long|It is 5′ long|It is 5’ long",
+        'It is 5" long|It is 5″ long|It is 5” long',
+        "He sleeps.She reads.|He sleeps. She reads.|he sleeps, she reads",
+        "e.g. this|E. g. this|e g this",
+        "Nr.5|Nr. 5",
+        "15.Kapitel|15. Kapitel",
+        "نام.آن|نام. آن",
+        "वह है.वह|वह है. वह",
         "It’s me.|It's me!|It`s me",
         "STRASSE|Straße",
     ],
@@ -95,7 +116,7 @@ def test_marks_that_only_decorate_do_not(texts: str) -> None:
     assert len({*map(normaliser(IGNORED), texts.split("|"))}) == 1
 
 
-MARKS = st.text("aB7²½ .,:;-–!=&()%*'\u00ad`_+é", max_size=9)
+MARKS = st.text("aB7²½ .,:;-–!=&()%*'\"”“\u00ad`_+éकि", max_size=9)
 
 
 @given(st.text() | MARKS, st.sets(st.sampled_from(IGNORABLE)))
@@ -122,6 +143,8 @@ def test_capitals_become_small_by_the_rules_of_the_language() -> None:
         ("well @-@ known and @/@ or", "well-known and/or"),
         ("&#91; a &#124; b &#93; &lt; c &amp; d", "[ a | b ] < c & d"),
         ("&amp;quot; twice", '" twice'),
+        ("5' or 5&quot;, 5'11", "5 ' or 5 \", 5'11"),
+        ("is_valid php.ini e.g. File.Open", "is _valid php. ini e.g. File. Open"),
         ("AT&T; &nothing; &copy &#xe9; @ home", "AT&T; &nothing; &copy é @ home"),
     ],
 )

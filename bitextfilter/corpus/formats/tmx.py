@@ -50,6 +50,7 @@ class _Parser(UnitParser[_Unit]):
     root = "tmx"
     codes = frozenset({"bpt", "ept", "it", "ph", "sub", "ut"})
     beginning = re.compile(rb"<tu(?=[\s/>])")
+    tags = re.compile(rb"</?(?:tuv?|seg)(?=[\s/>])")
 
     source_language = ""
     """The language of the texts that were translated, if the header says it."""

@@ -46,6 +46,7 @@ class _Parser(UnitParser[_Unit]):
     root = "xliff"
     codes = frozenset({"bpt", "bx", "ec", "ept", "ex", "it", "ph", "sc", "sub", "x"})
     """Elements with codes of another format instead of text; others, as ``g``, hold text."""
+    tags = re.compile(rb"</?(?:\w+:)?(?:(?:seg-)?source|target|trans-unit|segment)(?=[\s/>])")
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

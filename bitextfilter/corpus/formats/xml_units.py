@@ -16,6 +16,7 @@ from typing import BinaryIO, ClassVar, Generic, TypeVar
 from xml.parsers import expat
 
 from bitextfilter.corpus.formats.base import PairReader, PairRecord
+from bitextfilter.corpus.formats.xml_sections import open_section
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import LINE_BYTES
 from bitextfilter.io.rows import BadRow
@@ -24,7 +25,7 @@ from bitextfilter.languages import Language, read_language
 _CHUNK = 1 << 16
 _MOST_LEVELS = 100
 _TAG_BYTES = 1 << 20
-"""The longest tag or comment: the parser holds it, and reads it anew with each piece."""
+"""The longest tag or section: it is held, and read anew with each piece."""
 _ELEMENT = 100
 """Characters that an element counts as, beside its text."""
 _MOST_NAMES = 20
@@ -77,6 +78,8 @@ class UnitParser(ABC, Generic[_Unit]):
     """Elements with codes of another format instead of text."""
     beginning: ClassVar[re.Pattern[bytes] | None] = None
     """Where reading may go on after damage; None: nowhere."""
+    tags: ClassVar[re.Pattern[bytes]]
+    """Tags around texts, which a section holds if it does not end where it should."""
 
     def __init__(self, name: str) -> None:
         """Begin a file, called *name* in messages."""
@@ -95,8 +98,8 @@ class UnitParser(ABC, Generic[_Unit]):
         """Whether the outermost element has begun; whether a unit is looked for after damage."""
         self._lines = 0
         """Lines before those that the parser counts."""
-        self._tail = b""
-        """The last bytes, which are not parsed yet."""
+        self._tail = self._piece = self._section = b""
+        """Bytes that the parser holds; those that it reads; those of a section that is open."""
         self._begin()
 
     def _begin(self, first: bytes = b"") -> None:
@@ -145,7 +148,8 @@ class UnitParser(ABC, Generic[_Unit]):
         be held.
         """
         last = not data
-        if not self._fed and not self._tail and (form := _UTF_16.get(data[:2])):
+        first = not (self._fed or self._tail or self._section)
+        if first and (form := _UTF_16.get(data[:2])):
             self._decoder = codecs.getincrementaldecoder(form)()
             self._encoding = "utf-8"
             self._begin()
@@ -165,13 +169,25 @@ class UnitParser(ABC, Generic[_Unit]):
                     raise InputError(message, file=self.name, line=damage.line) from damage
                 bad = PairRecord(damage.line, "", "").bad(self.name, str(damage))
                 self.ready.append(bad)
-                rest = self._seek(self._after(damage.place, rest))
+                rest = self._seek(self._after(damage.place))
 
     def _parse(self, data: bytes, last: bool) -> None:
-        """Parse a piece. Raises _DamageError."""
+        """Parse a piece, but for a section that is open at its end. Raises _DamageError."""
+        data = self._section + data
+        place, endless = open_section(data, self.tags, _TAG_BYTES, last)
+        self._section = data[place:]
+        self._piece = data[:place]
+        self._parse_piece(last and not endless)
+        if endless:
+            self._lines += _line_breaks(self._tail)
+            raise _DamageError(self.line, f"{endless} that does not end", self._fed + 1)
+        if len(self._section) > _TAG_BYTES:
+            raise self.error(f"a tag or comment longer than {_TAG_BYTES >> 20} MiB")
+
+    def _parse_piece(self, last: bool) -> None:
         parser = self._expat
         try:
-            parser.Parse(data, last)
+            parser.Parse(self._piece, last)
         except expat.ExpatError as error:
             reason = f"not well-formed XML: {expat.ErrorString(error.code)}"
             line = self._lines + error.lineno
@@ -180,27 +196,29 @@ class UnitParser(ABC, Generic[_Unit]):
             if self._fed:  # of the first piece, Python reads the name of the encoding
                 raise
             raise self.error("an encoding that is not read", "convert it to UTF-8") from error
-        self._tail = self._after(parser.CurrentByteIndex, data)
-        self._fed += len(data)
+        self._tail = self._after(parser.CurrentByteIndex)[: -len(self._section) or None]
+        self._fed += len(self._piece)
+        self._piece = b""
         if len(self._tail) > _TAG_BYTES + _CHUNK:
             raise self.error(f"a tag or comment longer than {_TAG_BYTES >> 20} MiB")
 
-    def _after(self, place: int, data: bytes) -> bytes:
-        """Return the bytes from a *place* in the file on; the last of them are *data*."""
-        held = self._tail + data
+    def _after(self, place: int) -> bytes:
+        """Return the bytes from a *place* on, as the parser counts them."""
+        held = self._tail + self._piece + self._section
         return held[max(place - self._fed + len(self._tail), 0) :]
 
     def _seek(self, data: bytes) -> bytes | None:
         """Look for the next unit; return the bytes from there on, None if it is not there yet."""
         if not self._lost:
             self._lost, self._tail = True, b""
+            self._piece = self._section = b""
             self._lines = self.line
         data = self._tail + data
         assert self.beginning is not None
         found = self.beginning.search(data)
         place = found.start() if found else max(len(data) - 8, 0)
         passed = data[:place]
-        self._lines += passed.count(b"\n") or passed.count(b"\r")
+        self._lines += _line_breaks(passed)
         self._tail = data[place:]
         if found is None:
             return None
@@ -274,6 +292,10 @@ class UnitParser(ABC, Generic[_Unit]):
     def _skipped(self, name: str, *_: object) -> None:
         if self.unit is not None:
             self.unit.fault = f"the entity &{name}; is not declared"
+
+
+def _line_breaks(data: bytes) -> int:
+    return data.count(b"\n") or data.count(b"\r")
 
 
 def without_codes(text: str) -> str:

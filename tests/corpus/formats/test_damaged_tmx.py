@@ -75,6 +75,72 @@ def test_a_unit_that_does_not_end() -> None:
     assert good == [pair(3)] and [number for number, _ in bad] == [3, 6, 9]
 
 
+SECTIONS = {
+    "<!--": ("-->", "a comment"),
+    "<![CDATA[": ("]]>", "a CDATA section"),
+    "<?x ": ("?>", "a processing instruction"),
+}
+
+
+def in_section(start: str, number: int) -> str:
+    """Return a unit with a whole section."""
+    whole = f"{start}source{SECTIONS[start][0]}"
+    return unit(number, "source", whole if "CDATA" in start else f"{whole}source")
+
+
+@pytest.mark.parametrize("start", SECTIONS)
+@pytest.mark.parametrize(
+    "place", ["source", "{0}</seg></tuv>\n<tuv", "<tuv", "Satz", "</tuv>\n</tu>"]
+)
+@pytest.mark.parametrize("later", [(), (3,), (3, 4, 5), (5,)])
+def test_a_section_that_does_not_end(start: str, place: str, later: tuple[int, ...]) -> None:
+    """Wherever it begins, and wherever the next one of its kind ends."""
+    damaged = unit(2, place, start + place)
+    rest = [in_section(start, n) if n in later else unit(n) for n in (3, 4, 5)]
+    good, bad = read(memory(in_section(start, 1), damaged, *rest))
+    assert good == [pair(n) for n in (1, 3, 4, 5)]
+    line = 7 + damaged.partition(start)[0].count("\n")
+    assert bad == [(line, f"{SECTIONS[start][1]} that does not end")]
+
+
+@pytest.mark.parametrize("start", SECTIONS)
+def test_several_sections_that_do_not_end(start: str) -> None:
+    """One after the other, the last at the end of the file, in any pieces, or within a unit."""
+    damaged = [unit(n, "source", f"{start}source") for n in range(6)]
+    good, bad = read(memory(*damaged[:2], unit(6), damaged[2], in_section(start, 7)))
+    assert good == [pair(6), pair(7)] and [line for line, _ in bad] == [4, 8, 16]
+    data = memory(unit(6), *damaged, unit(7), damaged[0])
+    good, bad = read(data[: data.rindex("Satz")])
+    assert good == [pair(6), pair(7)] and len(bad) == 7
+    closed = unit(1, "source", f"{start}source").replace(
+        "Satz", f"Satz {start}x{SECTIONS[start][0]}"
+    )
+    good, bad = read(memory(closed, unit(2)))
+    assert good == [pair(2)] and [line for line, _ in bad] == [4]
+    note = "x" * (65_300 - len(start))
+    for size in range(len(start) + 3):
+        data = memory(unit(1), f"<note>{note}{'x' * size}</note>", damaged[0], unit(2))
+        assert (65_536 - data.index(start)) in range(-400, 400)
+        assert read(data)[0] == [pair(1), pair(2)]
+
+
+def test_sections_that_end_are_no_damage() -> None:
+    """Units in a comment are not read; texts may speak of units."""
+    hidden = f"<!-- {unit(2)} {unit(3)} --><?tool <seg>?>"
+    for text in ("</seg></tuv></tu><tu> and <!-- or <?x", "<![CDATA[ and <tu>", "<?x and ?>"):
+        spoken = unit(4, "source", f"<![CDATA[{text}]]>")
+        good, bad = read(memory(unit(1), hidden, spoken, unit(5)))
+        assert (good, bad) == ([pair(1), (f"{text} 4", "Satz ä 4"), pair(5)], [])
+
+
+def test_a_long_section_that_does_not_end() -> None:
+    """Over more than a megabyte, without another one."""
+    units = [*map(unit, range(40_000))]
+    for start in SECTIONS:
+        good, bad = read(memory(*units, unit(1, "source", f"{start}source"), *units))
+        assert len(good) == 80_000 and len(bad) == 1
+
+
 def test_a_file_that_is_cut() -> None:
     data = memory(unit(1), unit(2), unit(3))
     good, bad = read(data[: data.index("source 3")])
@@ -137,6 +203,9 @@ def test_damage_takes_linear_time() -> None:
     assert_linear(lambda size: read(head + damaged * size + end), 2000)
     assert_linear(lambda size: read(head + b"<x>" + b"</y>" * size + end), 20_000)
     assert_linear(lambda size: read(head + b"</y>" + b"<tu" * size + end), 20_000)
+    for start in SECTIONS:
+        damaged = unit(1, "source", f"{start}source").encode()
+        assert_linear(lambda size, unit=damaged: read(head + unit * size + end), 2000)
 
 
 @settings(max_examples=150, deadline=None)

@@ -206,6 +206,7 @@ FILE = '<!DOCTYPE xliff [<!ENTITY a SYSTEM "file:///etc/passwd">]><xliff>&a;</xl
         (BOMB, "declares the entity 'a', which is refused"),
         (FILE, "declares the entity 'a', which is refused"),
         (OLD[:900], "not well-formed XML"),
+        (OLD.replace("a &amp; b", "<![CDATA[a"), r"a\.xlf:12: a CDATA section that does not end"),
         (OLD.replace("</group>", "</grup>"), r"a\.xlf:\d+: not well-formed XML: mismatched tag"),
         (f"<xliff>{DEEP}", "elements more than 100 deep"),
         (NEW.replace("0001", "D800"), "the element cp has no character 'D800'"),
