@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -175,6 +176,23 @@ def test_modules_keep_the_rules() -> None:
 def test_every_room_has_a_layer() -> None:
     rooms = {path.split("/")[0].removesuffix(".py") for path in modules()}
     assert rooms <= set(LEVELS)
+
+
+def test_the_page_of_the_design_shows_every_room_at_its_level() -> None:
+    text = (PACKAGE.parent / "docs/design.md").read_text(encoding="utf-8")
+    shown, level = {}, 0
+    for line in text.partition("## The path")[0].splitlines():
+        if found := re.match(r"\| (\d*) ?\| (`\w+`(?:, `\w+`)*) \|", line):
+            level = int(found[1] or level)
+            shown |= {room.strip("`"): level for room in found[2].split(", ")}
+    assert shown == LEVELS
+
+
+def test_the_files_on_the_page_of_the_design_are_there() -> None:
+    text = (PACKAGE.parent / "docs/design.md").read_text(encoding="utf-8")
+    paths = re.findall(r"\b((?:\w+/)+\w+\.(?:py|c))\b", text)
+    roots = PACKAGE, PACKAGE.parent
+    assert [p for p in paths if not any((root / p).exists() for root in roots)] == []
 
 
 @pytest.mark.parametrize(
