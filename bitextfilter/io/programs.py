@@ -6,7 +6,7 @@ or many together, or all at the end of its input: lines are written while answer
 A program of the user's that answers lines: one line of stdout for each line of its stdin.
 
 The program is started in a shell, with all that it starts in a process group of its own, which is
-ended with it. ``io/program_pool.py`` asks programs.
+ended with it.
 """
 
 from __future__ import annotations
