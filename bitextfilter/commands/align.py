@@ -73,9 +73,8 @@ _NOT_STREAMED = (
     *("--index-save", *_ENGINES),
 )
 _NOT_OF_DOCUMENTS = (
-    *("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates", "--resume"),
-    *("--dtype", "--index", "--recall", "--index-save", "--index-load", "--stream", *_ENGINES),
-    *("--source-vectors", "--target-vectors"),
+    *("--similarity", "--neighbours-count", "--source-vectors", "--target-vectors"),
+    *(*_NOT_STREAMED, "--index-load", "--stream"),
 )
 _DOCUMENTS = options_of(DocumentSettings, hidden=True)
 _OF_DOCUMENTS = tuple(each.opts[-1] for each in _DOCUMENTS.parameters)
@@ -121,9 +120,7 @@ class _Settings:
     index_save: str | None = option(
         "--index-save DIR", "Keep the target side in DIR, to mine more text against it."
     )
-    index_load: str | None = option(
-        "--index-load DIR", "Mine SOURCE against the target side of DIR."
-    )
+    index_load: str | None = option("--index-load DIR", "Mine SOURCE against the targets of DIR.")
     stream: bool = flag(
         "--stream", "With --index-load: the best pair of each source, in input order."
     )

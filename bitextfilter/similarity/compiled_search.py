@@ -427,19 +427,8 @@ def search_parts(
     """
     library, turning = LIBRARY.needed(), parts[0].rounded.turning
     arrays = [_arrays(part, parts[1 - side].rounded, k) for side, part in enumerate(parts)]
-    units = turning.steps.astype(np.float64).prod(axis=0).tolist()
     sides = [_Side(rows=len(each["units"]), **each) for each in arrays]
-    search = _Search(
-        dim=parts[0].units.shape[1],
-        head=turning.head,
-        tail=turning.tail,
-        spares=_SPARES,
-        k=k,
-        head_unit=units[0],
-        tail_unit=units[1],
-        error=turning.rotation.error,
-        sides=(_Side * 2)(*sides),
-    )
+    search = _search(turning, parts[0].units.shape[1], k, sides)
     with_kind = kernel() if kind is None else kind
     library.nearest_rows_begin(search)
     bounds = [_bounds(len(part.units), threads) for part in parts]
@@ -458,6 +447,22 @@ def search_parts(
         map_blocks(compare, [cell for cell in cells if cell[1] < len(bounds[1])], threads)
     forward, backward = ((side["cosines"], side["numbers"].astype(np.int64)) for side in arrays)
     return forward, backward
+
+
+def _search(turning: Turning, dim: int, k: int, sides: list[_Side]) -> _Search:
+    """Return what the library reads; the *sides* must live as long."""
+    head_unit, tail_unit = turning.steps.astype(np.float64).prod(axis=0).tolist()
+    return _Search(
+        dim=dim,
+        head=turning.head,
+        tail=turning.tail,
+        spares=_SPARES,
+        k=k,
+        head_unit=head_unit,
+        tail_unit=tail_unit,
+        error=turning.rotation.error,
+        sides=(_Side * 2)(*sides),
+    )
 
 
 def _arrays(part: Part, other: RoundedRows, k: int) -> dict[str, NDArray[Any]]:
