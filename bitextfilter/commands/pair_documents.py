@@ -36,7 +36,7 @@ from bitextfilter.io.json_text import json_bytes
 from bitextfilter.io.work_folder import passing_folder
 
 if TYPE_CHECKING:
-    from bitextfilter.io.documents import DocumentStore
+    from bitextfilter.io.document_store import DocumentStore
     from bitextfilter.mining.comparable import Mined
     from bitextfilter.mining.document_pairing import DocumentPairer
     from bitextfilter.scoring.model import Model

@@ -17,7 +17,7 @@ import numpy as np
 
 from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.errors import InputError
-from bitextfilter.io.documents import DocumentStore
+from bitextfilter.io.document_store import DocumentStore
 from bitextfilter.io.files import naming_output
 from bitextfilter.io.vector_file import VectorFile, VectorWriter
 from bitextfilter.io.work_folder import check_plan, claim, read_plan, write_plan

@@ -28,7 +28,7 @@ from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.registry import RULES, parse_rule
 from bitextfilter.filters.repetition import Repetition
 from bitextfilter.filters.shape import _GLUED
-from bitextfilter.filters.web import _MACROS, _URL
+from bitextfilter.filters.web import _BESIDE, _MACROS, _URL
 from bitextfilter.text.language import load_identifier
 from bitextfilter.text.normalise import Normalisation, normal_form
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter
@@ -271,7 +271,7 @@ def expanded(expression: str) -> regex.Pattern[str]:
 
 
 MENU = expanded("{menu}(?:terms|IMPRINT)(?:{joint}|$)")
-PLAIN_MENU = expanded("(?:^(?=.*{joint})|{joint})(?:terms|IMPRINT)(?:{joint}|$)")
+PLAIN_MENU = expanded(f"(?:^(?=.*{_BESIDE})|{_BESIDE})(?:terms|IMPRINT)(?:{{joint}}|$)")
 ITEMS = ["terms", "Imprint", " ", "  ", "|", " | ", "/", " / ", "> ", " –", "-", "·", "\n", "x "]
 
 
