@@ -2,7 +2,7 @@
 
 ``+`` adds the vectors of parts, ``,`` concatenates sums (Wieting & Gimpel 2018); all parts are
 trained together. Each view has one table of token vectors, which its parts share. The networks
-stand in ``combination.py``; ``average_encoder.py`` encodes by averages without one.
+stand in ``combination.py``; ``averages.py`` encodes by averages without one.
 """
 
 from __future__ import annotations
