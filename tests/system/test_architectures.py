@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from console import command
+from gate import sampled
 from numpy.typing import NDArray
 from toys import invented_pairs, invented_words
 
@@ -193,7 +194,9 @@ def check_a_copy(home: Path, model: Path) -> None:
     assert again.dtype == np.float32
 
 
-@pytest.mark.parametrize("architecture", CASES)
+@pytest.mark.parametrize(
+    "architecture", sampled(CASES, "word", "gran-gru", "word,trigram", "autoencoder")
+)
 def test_a_bilingual_model(home: Path, architecture: str) -> None:
     given = CASES[architecture]
     if given.get("segmentation", {}).get("kind") == "morfessor":
@@ -208,7 +211,7 @@ def test_a_bilingual_model(home: Path, architecture: str) -> None:
     assert len(pairs & {*TEST}) >= 0.8 * len(TEST)
 
 
-@pytest.mark.parametrize("architecture", OF_ONE_LANGUAGE)
+@pytest.mark.parametrize("architecture", sampled(OF_ONE_LANGUAGE, "gran"))
 def test_a_model_of_one_language(home: Path, architecture: str) -> None:
     model = trained(home, architecture, OF_ONE_LANGUAGE[architecture], "xh,xh")
     assert load(model).languages == ("xh", "xh")

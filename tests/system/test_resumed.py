@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from console import heeding
+from gate import long
 from toys import sentences, toy_model
 
 LINES = {
@@ -42,7 +43,10 @@ def start(name: str, place: Path, model: Path, rows: Path, *more: str) -> subpro
 
 @pytest.mark.parametrize(
     ("name", "kind", "code"),
-    [("score", signal.SIGKILL, -9), ("filter", signal.SIGTERM, 143)],
+    [
+        ("score", signal.SIGKILL, -9),
+        pytest.param("filter", signal.SIGTERM, 143, marks=long),
+    ],
 )
 def test_killed_and_gone_on_with(
     name: str, kind: signal.Signals, code: int, folder: Path, rows: Path, tmp_path: Path
