@@ -65,9 +65,9 @@ bench: install
 	$(VENV)/bin/python benchmarks/filter.py $(PAIRS)
 
 check-long: install
-	$(VENV)/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m ""
+	$(VENV)/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --all
 	mkdir -p build/sanitized
-	$(VENV)/bin/python tests/faults/sanitized.py build/sanitized tests/text/test_compiled_reading.py \
+	$(VENV)/bin/python tests/faults/sanitized.py build/sanitized all --all tests/text/test_compiled_reading.py \
 	    tests/filters/test_facts.py tests/similarity/test_vectors.py tests/encoders/test_averages.py \
 	    tests/search/test_compiled.py tests/pairs/test_compiled_words.py
 

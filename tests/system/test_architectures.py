@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from console import command
-from gate import sampled
 from numpy.typing import NDArray
 from toys import invented_pairs, invented_words
 
@@ -194,9 +193,8 @@ def check_a_copy(home: Path, model: Path) -> None:
     assert again.dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    "architecture", sampled(CASES, "word", "gran-gru", "word,trigram", "autoencoder")
-)
+@pytest.mark.gate("word", "gran-gru", "word,trigram", "autoencoder")
+@pytest.mark.parametrize("architecture", CASES)
 def test_a_bilingual_model(home: Path, architecture: str) -> None:
     given = CASES[architecture]
     if given.get("segmentation", {}).get("kind") == "morfessor":
@@ -211,7 +209,8 @@ def test_a_bilingual_model(home: Path, architecture: str) -> None:
     assert len(pairs & {*TEST}) >= 0.8 * len(TEST)
 
 
-@pytest.mark.parametrize("architecture", sampled(OF_ONE_LANGUAGE, "gran"))
+@pytest.mark.gate("gran")
+@pytest.mark.parametrize("architecture", OF_ONE_LANGUAGE)
 def test_a_model_of_one_language(home: Path, architecture: str) -> None:
     model = trained(home, architecture, OF_ONE_LANGUAGE[architecture], "xh,xh")
     assert load(model).languages == ("xh", "xh")

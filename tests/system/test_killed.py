@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from console import BIN
-from gate import sampled
 
 LINES = {
     "fix": ["bitext-fix", "--threads", "1"],
@@ -47,7 +46,8 @@ def start(name: str, rows: Path, folder: Path) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.parametrize("name", sampled(LINES, "filter", "dedup"))
+@pytest.mark.gate("filter", "dedup")
+@pytest.mark.parametrize("name", LINES)
 def test_killed_at_any_point(name: str, rows: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     whole.mkdir()

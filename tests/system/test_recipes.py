@@ -189,6 +189,7 @@ def nepali(data: Path) -> None:
         write(data / f"{part}/flores.ne-en.tsv", ["\t".join(pair[::-1]) for pair in pairs[:20]])
 
 
+@pytest.mark.gate(0)
 def test_the_recipe_of_many_languages(
     tmp_path: Path, commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from console import heeding
-from gate import long
 from toys import sentences, toy_model
 
 LINES = {
@@ -41,11 +40,12 @@ def start(name: str, place: Path, model: Path, rows: Path, *more: str) -> subpro
     return subprocess.Popen(words, stderr=subprocess.PIPE, cwd=place)
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize(
     ("name", "kind", "code"),
     [
         ("score", signal.SIGKILL, -9),
-        pytest.param("filter", signal.SIGTERM, 143, marks=long),
+        ("filter", signal.SIGTERM, 143),
     ],
 )
 def test_killed_and_gone_on_with(
