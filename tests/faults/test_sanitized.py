@@ -22,22 +22,10 @@ SAMPLE = "(compiled] and not white_space) or [compiled-"
 def test_a_sample_under_the_sanitizers(tmp_path: Path) -> None:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    line = [
-        sys.executable,
-        "tests/faults/sanitized.py",
-        str(tmp_path),
-        LIBRARIES,
-        *FILES,
-        "-k",
-        SAMPLE,
-    ]
+    line = [sys.executable, "tests/faults/sanitized.py", str(tmp_path), LIBRARIES, *FILES]
+    line += ["-k", SAMPLE]
     environment = {**os.environ, "BITEXTFILTER_NO_COMPILED": ""}
     done = subprocess.run(
-        [*line, "-k", SAMPLE],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
