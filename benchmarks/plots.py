@@ -176,8 +176,7 @@ def speed(axes: Axes) -> None:
     """Draw pairs a second of bitext-score and of large encoders of random weights."""
     section = "Scoring, beside encoders of the shape of LaBSE and LASER"
     rows = [
-        [f"en-de, {row[1].split(',')[0]}", row[3]]
-        for row in table("notes/speed.md", section)[:2]
+        [f"en-de, {row[1].split(',')[0]}", row[3]] for row in table("notes/speed.md", section)[:2]
     ]
     shape = ""
     for name, pairs, *_ in table("notes/speed.md", section, 2):
