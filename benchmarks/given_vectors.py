@@ -90,7 +90,7 @@ def main() -> None:
     options = parser.parse_args()
 
     from bitextfilter.io.files import read_lines
-    from bitextfilter.io.given_vectors import open_sides
+    from bitextfilter.io.vectors import open_sides
     from bitextfilter.scoring.model import Model, load
     from bitextfilter.scoring.score_columns import GivenColumns
 

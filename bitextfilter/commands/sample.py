@@ -148,7 +148,7 @@ def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
     sides = run.row_settings.columns
     columns = ScoredColumns(sides.source, sides.target, True, settings.column, _SIDES)
     if given:
-        from bitextfilter.io.given_vectors import GivenRows
+        from bitextfilter.io.vectors import GivenRows
 
         given.check(("device",))
         source, target = given.open(run)

@@ -33,9 +33,9 @@ from bitextfilter.settings import none_of
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
     from bitextfilter.filters.explanations import Explainer
-    from bitextfilter.io.cache import Cache
     from bitextfilter.io.spill import Scratch
     from bitextfilter.scoring.background import BackgroundSample
+    from bitextfilter.scoring.cached_scores import Cache
     from bitextfilter.scoring.score_columns import (
         GivenColumns,
         Sampled,
@@ -190,7 +190,7 @@ def _score(
     run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions, program: ScorerCommand
 ) -> None:
     """Score the rows of a run."""
-    from bitextfilter.scoring.column_languages import checked_windows
+    from bitextfilter.scoring.row_checks import checked_windows
     from bitextfilter.scoring.score_columns import ScoreLines
 
     run.row_checks.columns = settings.column_check
@@ -233,7 +233,7 @@ def _cache(run: Run, settings: _Settings) -> Cache | None:
     """Open the cache, if there is one."""
     if settings.cache is None:
         return None
-    from bitextfilter.io.cache import Cache
+    from bitextfilter.scoring.cached_scores import Cache
 
     return run.enter(Cache(settings.cache))
 
@@ -250,7 +250,7 @@ def _write_names(
 
 def _score_given(run: Run, output: BinaryIO, settings: _Settings, given: VectorFiles) -> int:
     """Score the rows of a run by given vectors; returns the number of the last row."""
-    from bitextfilter.io.given_vectors import GivenRows
+    from bitextfilter.io.vectors import GivenRows
     from bitextfilter.scoring.score_columns import GivenColumns, ScoreLines
 
     reader, files = run.rows(), given.open(run)
@@ -272,7 +272,7 @@ def _given_twice(
     run: Run, columns: GivenColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
 ) -> Iterator[list[Row | BadRow]]:
     """As :func:`_read_twice`, with given vectors."""
-    from bitextfilter.io.given_vectors import GivenRows
+    from bitextfilter.io.vectors import GivenRows
     from bitextfilter.scoring.score_columns import sampled_vectors
 
     sampled = sampled_vectors(columns, rows, _scratches(run))
@@ -337,7 +337,7 @@ def _with_languages(
 
     Raises SettingsError where the text does not tell.
     """
-    from bitextfilter.scoring.column_languages import first_rows
+    from bitextfilter.scoring.row_checks import first_rows
 
     windows, first = first_rows(windows)
     name_languages(run, first)

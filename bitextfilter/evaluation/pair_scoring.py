@@ -13,7 +13,7 @@ from bitextfilter.arrays import Floats, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.filtering import LabelledRows
 from bitextfilter.filters.fluency import load_language_model
-from bitextfilter.io.digests import file_digest
+from bitextfilter.io.records import file_digest
 from bitextfilter.languages import own_language
 from bitextfilter.models.folders import full_model_digest
 from bitextfilter.models.foreign import LANGUAGES

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import ModelError
-from bitextfilter.io.vector_file import load_arrays, save_arrays
+from bitextfilter.io.vectors import load_arrays, save_arrays
 from bitextfilter.similarity.neighbours import NEIGHBOURS, highest_means, scan
 from bitextfilter.similarity.vectors import unit_rows
 

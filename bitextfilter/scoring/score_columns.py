@@ -24,9 +24,9 @@ import numpy as np
 
 from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.given_vectors import GivenRows, GivenVectors
 from bitextfilter.io.rows import BadRow, Columns, Row, RowReader
 from bitextfilter.io.spill import Scratch
+from bitextfilter.io.vectors import GivenRows, GivenVectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.scoring.background import BackgroundSample, InputBackground
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES

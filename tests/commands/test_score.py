@@ -19,7 +19,7 @@ from console import BIN
 from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.commands import score
-from bitextfilter.scoring import column_languages
+from bitextfilter.scoring import row_checks as column_languages
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import Model, distinct, load, score_pairs
 

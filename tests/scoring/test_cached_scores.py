@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.io.cache import Cache
 from bitextfilter.scoring import cached_scores as module
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
-from bitextfilter.scoring.cached_scores import CachedScores, pair_keys, vector_digest
+from bitextfilter.scoring.cached_scores import Cache, CachedScores, pair_keys, vector_digest
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import Model, load, score_pairs
 

@@ -14,7 +14,7 @@ from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, row_windows
 from bitextfilter.io.spill import Scratch
 from bitextfilter.models.folders import PRETRAINED, read_config
 from bitextfilter.scoring.background import InputBackground
-from bitextfilter.scoring.column_languages import (
+from bitextfilter.scoring.row_checks import (
     CHECKED_ROWS,
     checked_windows,
     first_rows,

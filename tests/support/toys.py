@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from bitextfilter.encoders.registry import ENCODERS
-from bitextfilter.io.digests import DIGESTS
+from bitextfilter.io.records import DIGESTS
 from bitextfilter.models.folders import copy_model, writing_folder
 from bitextfilter.pairs.pair_classifier import save_classifier
 from bitextfilter.pairs.sentence_classifier import SentenceClassifier

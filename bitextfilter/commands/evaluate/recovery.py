@@ -147,7 +147,7 @@ def _read(
     if not given:
         windows, read = run.windows(reader), None
     else:
-        from bitextfilter.io.given_vectors import GivenRows
+        from bitextfilter.io.vectors import GivenRows
 
         given.check(("device",))
         files = given.open(run)

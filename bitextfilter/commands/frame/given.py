@@ -13,7 +13,7 @@ from bitextfilter.commands.frame.options import COUNT, option
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
-    from bitextfilter.io.given_vectors import GivenVectors
+    from bitextfilter.io.vectors import GivenVectors
     from bitextfilter.io.work_folder import Fact
 
 _SIDES = ("source", "target")
@@ -53,7 +53,7 @@ class VectorFiles:
 
     def open(self, run: Run) -> tuple[GivenVectors, ...]:
         """Open the files; the manifest gets their digests. Raises InputError, NotFoundError."""
-        from bitextfilter.io.given_vectors import open_sides
+        from bitextfilter.io.vectors import open_sides
 
         files = open_sides([path for path in self._paths if path is not None], self.dim)
         for side, file in zip(_SIDES, files, strict=False):
@@ -65,7 +65,7 @@ class VectorFiles:
 
         *last*: the number of the last row of each.
         """
-        from bitextfilter.io.given_vectors import check_count
+        from bitextfilter.io.vectors import check_count
 
         if run.scaling.by_shards:
             check_count(
