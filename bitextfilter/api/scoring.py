@@ -166,10 +166,9 @@ def explain(
     in number.
     """
     from bitextfilter.filters.explanations import Explainer
-    from bitextfilter.scoring.model import check_measures
 
     measure = model.default_measure if similarity is None else similarity
-    check_measures(model, [measure], model.background)
+    model.check([measure])
     sides = sentence_sides(sources, targets, paired=True)
 
     def score(some: Sequence[str], others: Sequence[str]) -> Scores:

@@ -301,7 +301,6 @@ def _best_of_given(
 def _mining_settings(run: Run, model: Model | None, settings: _Settings) -> MiningSettings:
     """Return how pairs are found; SettingsError if the model, or given vectors, cannot."""
     from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings
-    from bitextfilter.scoring.model import check_measures
 
     mining = MiningSettings(
         settings.similarity or ("joint" if model and model.classifier else "csls"),
@@ -313,7 +312,7 @@ def _mining_settings(run: Run, model: Model | None, settings: _Settings) -> Mini
     if mining.similarity in NEEDS_CLASSIFIER:
         if model is None:
             raise SettingsError(f"{mining.similarity} needs a model: vectors are given")
-        check_measures(model, ["mlp"], None)
+        model.check(["mlp"])
     return mining
 
 

@@ -309,7 +309,7 @@ class GivenVectors:
             with self._path.open("rb") as stream:
                 start = stream.read(8)
         self._rows = self._array() if path.endswith(_ENDING) else self._numbers(start, dim)
-        self.dim = self._rows.shape[1]
+        self.dim: int = self._rows.shape[1]
         if dim not in (None, self.dim):
             self._fail(f"vectors of {self.dim} numbers, not of --dim {dim}")
         self._block: int | None = None
@@ -395,26 +395,26 @@ class GivenRows:
         self, reader: RowReader, files: Sequence[GivenVectors], whole: bool = True
     ) -> None:
         """Take the vectors of the rows; *whole*: whether the reader has all rows of the text."""
-        self._reader, self._files, self._whole = reader, files, whole
+        self.files, self._reader, self._whole = files, reader, whole
         self._first = 2 if reader.header is not None else 1
         self.last = 0
         """Number of the last row of the text, from 1, once all were read."""
 
     def __iter__(self) -> Iterator[Row | BadRow]:
         """Yield the rows. Raises InputError where text and vectors differ in number."""
-        fewest, count, rows = min(map(len, self._files)), 0, iter(self._reader)
+        fewest, count, rows = min(map(len, self.files)), 0, iter(self._reader)
         for row in rows:
             count = row.number - self._first + 1
             if count > fewest:
                 break
             yield self._checked(row, count - 1)
         count += sum(1 for _ in rows)
-        check_count(self._files, count, self._reader.name, exact=self._whole)
+        check_count(self.files, count, self._reader.name, exact=self._whole)
         self.last = count
 
     def _checked(self, row: Row | BadRow, place: int) -> Row | BadRow:
         if isinstance(row, Row) and not all(map(is_blank, row.texts)):
-            for file in self._files:
+            for file in self.files:
                 if not file.is_finite(place):
                     reason = f"row {place + 1} of {file.name} is not finite"
                     return self._reader.parser.refused(row, reason, REMEDY)
@@ -423,6 +423,10 @@ class GivenRows:
     def places(self, rows: Iterable[Row]) -> Indices:
         """Return the places of the vectors of some rows, ``(n,)``."""
         return np.array([row.number - self._first for row in rows], dtype=np.int64)
+
+    def vectors(self, rows: Iterable[Row], side: int) -> Vectors:
+        """Return the vectors ``(n, dim)`` of some rows in the file of a side."""
+        return self.files[side][self.places(rows)]
 
 
 def check_count(files: Sequence[GivenVectors], count: int, name: str, exact: bool = True) -> None:

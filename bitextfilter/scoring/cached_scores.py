@@ -37,11 +37,9 @@ from bitextfilter.models.folders import full_model_digest, read_config
 from bitextfilter.models.foreign import files_of
 from bitextfilter.pairs.compiled_words import lanes
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
-from bitextfilter.scoring.model import check_measures, distinct
+from bitextfilter.scoring.model import Model, distinct
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.background import BackgroundSample
-    from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
 
 KEY_BYTES = 16
@@ -305,14 +303,17 @@ def pair_keys(digest: bytes, pairs: Sequence[tuple[str, str]]) -> list[bytes]:
     return [hashlib.blake2b(text, digest_size=KEY_BYTES, key=digest).digest() for text in texts]
 
 
-def vector_digest(model: Model, measure: str, background: BackgroundSample | None) -> bytes:
-    """Return the digest of one of ``MEASURES``; ``background`` is None for the model's own.
+def score_digest(scorer: Model | ModelScorers, measure: str) -> bytes:
+    """Return the digest of all but the pair that a scorer's scores by a measure depend on.
 
-    Raises SettingsError as ``score_pairs`` does, and ModelError where the model's folder has
-    changed since the model was loaded.
+    Raises SettingsError as ``Model.score``, and ModelError where the model's folder has changed
+    since the model was loaded.
     """
-    background = background or model.background
-    check_measures(model, [measure], background)
+    return _of_vectors(scorer, measure) if isinstance(scorer, Model) else _of(scorer, measure)
+
+
+def _of_vectors(model: Model, measure: str) -> bytes:
+    model.check([measure])
     folder = full_model_digest(model.folder)
     short, _, width = model.digest.partition("@")
     if not folder.startswith(short):
@@ -324,18 +325,15 @@ def vector_digest(model: Model, measure: str, background: BackgroundSample | Non
     if files_of(model.folder, read_config(model.folder)) is not None:
         parts += [[name, _version(name)] for name in FOREIGN_PACKAGES]
     needs = MEASURES[measure].needs
-    if background is not None and needs == "neighbours":
-        parts.append(background.digest())
+    if model.background is not None and needs == "neighbours":
+        parts.append(model.background.digest())
     if needs == "classifier":
         parts.append(lanes() or _of_torch())
     return _digest(parts)
 
 
-def scorer_digest(scorers: ModelScorers, measure: str) -> bytes:
-    """Return the digest of a translation measure, or of ``overlong``, a property of translators.
-
-    Only the model scorers that the measure uses count, by ``ModelScorers.digests``.
-    """
+def _of(scorers: ModelScorers, measure: str) -> bytes:
+    """Only the model scorers that the measure uses count, by ``ModelScorers.digests``."""
     from bitextfilter.models.device import CPU, arithmetic
     from bitextfilter.scoring.model_scorers import LONGEST
 

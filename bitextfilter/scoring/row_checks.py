@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.records import parse_json
@@ -16,7 +16,6 @@ from bitextfilter.languages import find_language
 from bitextfilter.models.folders import CONFIG, find_model, read_config, shipped_models, split_width
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import Model
-from bitextfilter.scoring.score_columns import sides
 from bitextfilter.text.identifier import load_ngram_identifier
 from bitextfilter.text.input_checks import kind_of_column, swapped_columns
 from bitextfilter.text.language import check_columns, main_language, told_languages
@@ -26,6 +25,19 @@ CHECKED_ROWS = 1000
 """Rows that the languages of the columns are estimated on."""
 
 Window = list[Row | BadRow]
+
+
+class _Sides(Protocol):
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+
+def sides(rows: Sequence[_Sides]) -> tuple[list[str], list[str]]:
+    """Return the sources and the targets of rows."""
+    return [row.source for row in rows], [row.target for row in rows]
 
 
 def first_rows(windows: Iterator[Window]) -> tuple[Iterator[Window], Window]:
@@ -185,8 +197,7 @@ def other_scores(model: Model, measure: str, rows: Sequence[ScoredText]) -> list
     """
     step = max(1, len(rows) // CHECKED_SCORES)
     some = rows[::step][:CHECKED_SCORES]
-    sides = [row.source for row in some], [row.target for row in some]
-    scores = model.score(*sides, measure)[measure].tolist()
+    scores = model.score(*sides(some), measure)[measure].tolist()
     others = [
         OtherScore(row, own) for row, own in zip(some, scores, strict=True) if _differs(row, own)
     ]

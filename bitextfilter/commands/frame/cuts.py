@@ -76,8 +76,8 @@ class CutCheck:
             by_others,
             column_doubt,
             other_scores,
+            sides,
         )
-        from bitextfilter.scoring.score_columns import sides
 
         if not (others := other_scores(model, self.measure, rows)):
             return

@@ -13,7 +13,8 @@ from bitextfilter.commands.frame.options import COUNT, option
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
-    from bitextfilter.io.vectors import GivenVectors
+    from bitextfilter.io.rows import RowReader
+    from bitextfilter.io.vectors import GivenRows, GivenVectors
     from bitextfilter.io.work_folder import Fact
 
 _SIDES = ("source", "target")
@@ -59,6 +60,12 @@ class VectorFiles:
         for side, file in zip(_SIDES, files, strict=False):
             run.facts[f"{side} vectors"] = file.digest()
         return files
+
+    def rows(self, run: Run, reader: RowReader) -> GivenRows:
+        """Open the files; return the rows of a reader, each with a vector of each file."""
+        from bitextfilter.io.vectors import GivenRows
+
+        return GivenRows(reader, self.open(run), whole=run.shard is None)
 
     def check_count(self, run: Run, last: Sequence[Fact]) -> None:
         """Raise InputError where a text that was read in shards has fewer rows than vectors.
