@@ -100,6 +100,7 @@ ROWS = [*DATA.splitlines(keepends=True), f"{'a1 a2 ' * 150}\t{'b2 b3 b4 ' * 90}\
 EXACTLY = ("--similarity", ALL, "--digits", "9")
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("batch", ["1", "7", "512"])
 def test_company_does_not_matter(either: Path, batch: str, threads: str) -> None:
@@ -110,6 +111,7 @@ def test_company_does_not_matter(either: Path, batch: str, threads: str) -> None
     assert shuffled == [whole[i] for i in order]
 
 
+@pytest.mark.gate(1)
 def test_company_does_not_matter_in_a_pipe(either: Path) -> None:
     """One process for a row, and one for all."""
     call = [sys.executable, str(BIN / "bitext-score"), "-q", "--model", str(either), *EXACTLY]

@@ -217,6 +217,7 @@ def test_after_a_kill_the_next_run_goes_on(
     assert counted(call(folder, *ALL, "--cache", cache, "-i", data)) == (6000, 0)
 
 
+@pytest.mark.gate(0)
 def test_two_at_once(folder: Path, cache: Path, long: tuple[Path, bytes], tmp_path: Path) -> None:
     data, expected = long
     outputs = [tmp_path / "one", tmp_path / "two"]

@@ -75,6 +75,7 @@ NEVER_UNSEEN = {
 """Files whose damage might show in no result: one of a case is an error."""
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("name", damage.CASES)
 def test_each_file_is_damaged_in_turn(name: str, tmp_path: Path) -> None:
     case, _ = damage.prepared(name)

@@ -29,6 +29,7 @@ SENTENCES = {
 }  # fmt: skip
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("pair", ["en,cs", "cs,pl", "fi,en", "ja,en", "th,en"])
 def test_translations_are_nearer_than_other_sentences(pair: str) -> None:
     model = bitextfilter.load(f"multi:{pair}")

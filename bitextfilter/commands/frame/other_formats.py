@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 
-from bitextfilter.corpus.formats.registry import FORMATS, format_of
+from bitextfilter.corpus.formats.base import FORMATS, format_of
 from bitextfilter.io.files import is_table
 from bitextfilter.io.records import parse_json
 from bitextfilter.io.rows import UNFIT_REASON, BadRow
