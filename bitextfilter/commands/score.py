@@ -160,24 +160,28 @@ def main(
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --scorer-command 'python qe.py' --scorer-name qe --cache scores < pairs.tsv
     """
-    asked.check()
-    settings.check(run, asked)
-    scorers.check(settings.measures)
-    if given:
-        given.check(("explain", "cache", "column_check", "device", "scorer_command"))
-    last = over_shards(run, _Scoring(settings, scorers, asked, given), run.output())
-    if given:
-        given.check_count(run, last)
+    _Scoring(settings, scorers, asked, given).over_shards(run)
 
 
 @dataclass(frozen=True)
 class _Scoring:
-    """What is done with the rows of a run, or of one of its shards."""
+    """How the rows of a run are scored, or of one of its shards."""
 
     settings: _Settings
     scorers: ScorerOptions
     program: ScorerCommand
     given: VectorFiles
+
+    def over_shards(self, run: Run) -> None:
+        """Write all rows of a run, as one shard or several."""
+        self.program.check()
+        self.settings.check(run, self.program)
+        self.scorers.check(self.settings.measures)
+        if self.given:
+            self.given.check(("explain", "cache", "column_check", "device", "scorer_command"))
+        last = over_shards(run, self, run.output())
+        if self.given:
+            self.given.check_count(run, last)
 
     def __call__(self, run: Run, output: BinaryIO) -> int | None:
         """Write all rows with scores; returns the number of the last one of given vectors."""

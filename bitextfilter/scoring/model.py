@@ -220,13 +220,16 @@ class Model:
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
         pairs, places = distinct(list(zip(sources, targets, strict=True)))
+        return dict(zip(names, self._score_parts(pairs, names)[places].T, strict=True))
+
+    def _score_parts(self, pairs: Sequence[tuple[str, str]], measures: Sequence[str]) -> Scores:
+        """Score distinct pairs, a part in each thread at a time → ``(n, m)``."""
         size = _part_size(len(pairs), max(1, self.threads), self.encoder.most)
 
         def part(first: int) -> Scores:
-            return self._score_part(pairs[first : first + size], names)
+            return self._score_part(pairs[first : first + size], measures)
 
-        parts = map_blocks(part, range(0, max(1, len(pairs)), size), self.threads)
-        return dict(zip(names, np.concatenate(parts)[places].T, strict=True))
+        return np.concatenate(map_blocks(part, range(0, max(1, len(pairs)), size), self.threads))
 
     def _score_part(self, pairs: Sequence[tuple[str, str]], measures: Sequence[str]) -> Scores:
         """Encode pairs, each distinct sentence once, and score them by each measure, ``(n, m)``."""
