@@ -217,7 +217,7 @@ def test_a_rounded_nothing_has_no_sign() -> None:
 def test_the_languages_are_looked_at(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = "bitextfilter.scoring.column_languages.check_columns"
+    check = "bitextfilter.scoring.row_checks.check_columns"
     monkeypatch.setattr(check, lambda *_: "look swapped")
     assert "bitext-align: warning: look swapped" in bitext_align(model, *files).stderr
     unchecked = bitext_align(model, *files, "--no-column-check")

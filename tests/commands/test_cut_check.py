@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from console import ROOT, command
 
 from bitextfilter.scoring.model import load
-from bitextfilter.scoring.score_check import ScoredText, can_be_checked, other_scores
+from bitextfilter.scoring.row_checks import ScoredText, can_be_checked, other_scores
 
 ROWS = [
     line.split("\t")[:2]

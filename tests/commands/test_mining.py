@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from toys import DIM, sentences, toy_model
 
 from bitextfilter.commands import align
-from bitextfilter.io.digests import read_record, write_record
+from bitextfilter.io.records import read_record, write_record
 from bitextfilter.mining import model_alignment
 from bitextfilter.scoring.model import Model
 from bitextfilter.search import cluster_plan as clusters

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from console import BIN
-from toys import sentences, toy_model, toy_words_model
+from toys import score_table, sentences, toy_model, toy_words_model
 
 from bitextfilter.commands import score
-from bitextfilter.scoring import column_languages
+from bitextfilter.scoring import row_checks as column_languages
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
-from bitextfilter.scoring.model import Model, distinct, load, score_pairs
+from bitextfilter.scoring.model import Model, distinct, load
 
 SOURCES, TARGETS = sentences(40, 7)
 DATA = "".join(f"{s}\t{t}\n" for s, t in zip(SOURCES, TARGETS, strict=True)).encode()
@@ -56,7 +56,7 @@ def lines_of(folder: Path, *words: str | Path, data: bytes = DATA) -> list[bytes
 
 
 def expected(model: Model, measures: Sequence[str], digits: int = 4) -> list[bytes]:
-    scores = score_pairs(model, SOURCES, TARGETS, measures)
+    scores = score_table(model, SOURCES, TARGETS, measures)
     texts = ("\t".join(f"{value + 0.0:.{digits}f}" for value in row) for row in scores.tolist())
     return [f"{text}\n".encode() for text in texts]
 

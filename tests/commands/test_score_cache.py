@@ -19,8 +19,8 @@ from console import BIN
 from toys import sentences, toy_model
 
 from bitextfilter.commands import score
-from bitextfilter.io import cache as cache_module
-from bitextfilter.io.cache import CACHE_FILE
+from bitextfilter.scoring import cached_scores as cache_module
+from bitextfilter.scoring.cached_scores import CACHE_FILE
 from bitextfilter.scoring.measures import MEASURES
 
 SOURCES, TARGETS = sentences(300, 7)

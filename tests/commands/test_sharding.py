@@ -19,8 +19,8 @@ from bitextfilter.commands import embed, score
 from bitextfilter.commands import filter as filtering
 from bitextfilter.commands.frame import shards
 from bitextfilter.errors import WorkerError
-from bitextfilter.scoring import column_languages
 from bitextfilter.scoring import model as models
+from bitextfilter.scoring import row_checks as column_languages
 
 BOM = b"\xef\xbb\xbf"
 PAIRS = [f"{s}\t{t}".encode() for s, t in zip(*sentences(23, 7), strict=True)]

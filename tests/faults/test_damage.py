@@ -18,7 +18,7 @@ from toys import as_older, sentences, toy_model
 from bitextfilter.commands import models, score
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import InputError, ModelError
-from bitextfilter.io.digests import (
+from bitextfilter.io.records import (
     DIGESTS,
     changed_files,
     folder_files,

@@ -29,9 +29,10 @@ from bitextfilter.commands.frame import exits
 from bitextfilter.commands.frame.exits import Guard, open_closed_streams
 from bitextfilter.corpus.formats.jsonl import JsonReader
 from bitextfilter.errors import InputError, ModelError, printable
-from bitextfilter.io import files, unpack
+from bitextfilter.io import files
+from bitextfilter.io import sources as unpack
 from bitextfilter.io.files import naming_input
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.io.rows import RowReader, TextColumn
 from bitextfilter.models.folders import read_config
 

@@ -11,7 +11,7 @@ from console import ROOT, command
 
 import bitextfilter
 from bitextfilter.models.folders import PRETRAINED
-from bitextfilter.scoring.grades import read_grades
+from bitextfilter.scoring.thresholds import read_grades
 
 SENTENCES = {
     "en": ["Save the file before you close the window.", "In the beginning was the Word.",
