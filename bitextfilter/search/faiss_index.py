@@ -18,10 +18,10 @@ import numpy as np
 
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import DeviceError, InputError, ModelError, OutputError, SettingsError
-from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import naming_output
-from bitextfilter.io.vector_file import VectorFile
+from bitextfilter.io.records import file_digest, read_record, write_record
+from bitextfilter.io.vectors import VectorFile
 from bitextfilter.search.tasks import (
     BLOCK,
     BlockNeighbours,

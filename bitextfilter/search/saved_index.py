@@ -20,12 +20,11 @@ import numpy as np
 
 from bitextfilter.arrays import Scores
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.digests import changed_files, write_digests
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import check_is_here, naming_output, write_whole
-from bitextfilter.io.json_text import parse_json
-from bitextfilter.io.sentence_file import SentenceFile
-from bitextfilter.io.vector_file import VectorFile
+from bitextfilter.io.records import changed_files, parse_json, write_digests
+from bitextfilter.io.spill import SentenceFile
+from bitextfilter.io.vectors import VectorFile
 
 _FORMAT = 1
 _DESCRIPTION, _SENTENCES, _VECTORS, _NEAREST = "index.json", "sentences", "vectors", "nearest"
@@ -39,7 +38,7 @@ class IndexDescription:
     """Digest of the model that made the vectors, or :func:`given_maker`."""
     dim: int
     form: str
-    """Number format of the vectors, one of ``io.vector_file.FORMS``."""
+    """Number format of the vectors, one of ``io.vectors.FORMS``."""
     neighbours: int
     """Cosines kept of each sentence."""
     sources: int

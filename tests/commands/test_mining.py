@@ -14,12 +14,10 @@ from click.testing import CliRunner, Result
 from toys import DIM, sentences, toy_model
 
 from bitextfilter.commands import align
-from bitextfilter.io.digests import read_record, write_record
+from bitextfilter.io.records import read_record, write_record
 from bitextfilter.mining import model_alignment
 from bitextfilter.scoring.model import Model
-from bitextfilter.search import cluster_plan as clusters
-from bitextfilter.search import cluster_tasks as cluster_search
-from bitextfilter.search import index_tasks as approximate
+from bitextfilter.search import clusters, faiss_index
 from bitextfilter.search import tasks as search
 
 SOURCES, TARGETS = sentences(900, 5)
@@ -27,7 +25,7 @@ SOURCES, TARGETS = sentences(900, 5)
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, approximate, clusters, cluster_search):
+    for module in (search, faiss_index, clusters):
         monkeypatch.setattr(module, "BLOCK", 600)
 
 
@@ -98,6 +96,7 @@ def test_what_is_kept_serves_other_similarities(
         assert output(model, *files, *way, "--resume", folder) == expected
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("most", [0, 100, 699, 700, 900, 1400])
 def test_stopped_while_encoding(
     model: Path,
@@ -248,6 +247,7 @@ def test_other_forms_of_numbers(model: Path, files: tuple[Path, Path], form: str
         assert other[pair] == pytest.approx(whole[pair], abs=0.02 if form == "int8" else 1e-3)
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("similarity", ["csls", "ratio", "cosine", "euclidean", "mlp", "joint"])
 def test_mining_more_against_an_index(
     model: Path, files: tuple[Path, Path], tmp_path: Path, similarity: str
@@ -267,6 +267,7 @@ def test_mining_more_against_an_index(
     assert last.splitlines() == [row for row in whole if row.split("\t")[0] in sources]
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("similarity", ["csls", "ratio", "distance"])
 @pytest.mark.parametrize("before", [0, 1, 2])
 def test_an_index_that_knows_few_neighbours(
@@ -378,9 +379,10 @@ def test_indexes_that_cannot_serve(model: Path, files: tuple[Path, Path], tmp_pa
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
-    monkeypatch.setattr(approximate, "_FEWEST_ROWS", 10)
+    monkeypatch.setattr(model_alignment, "_FEWEST_ROWS", 10)
 
 
+@pytest.mark.gate(1)
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("kind", ["flat", "ivf", "ivf-sq8", "ivf-pq"])
 def test_an_index_finds_what_exact_search_finds(
@@ -531,7 +533,7 @@ def test_a_recall_that_cannot_be_reached_is_said(
 def test_faiss_that_is_not_there(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(approximate, "_FEWEST_ROWS", 10)
+    monkeypatch.setattr(model_alignment, "_FEWEST_ROWS", 10)
     monkeypatch.setitem(sys.modules, "faiss", None)
     refused = run(model, *files, "--index", "ivf")
     assert refused.exit_code == 69
@@ -552,13 +554,13 @@ def test_faiss_that_is_not_there(
     ],
 )
 def test_which_kind_of_search(asked: str, sizes: tuple[int, int], kind: str) -> None:
-    assert approximate.search_kind(asked, sizes) == kind
+    assert model_alignment.search_kind(asked, sizes) == kind
 
 
 def test_which_kind_of_search_on_a_gpu() -> None:
-    assert approximate.search_kind("auto", (10**8, 10**7), on_gpu=True) == "exact"
-    assert approximate.search_kind("auto", (10**8, 10**7 + 1), on_gpu=True) == "clusters"
-    assert approximate.search_kind("clusters", (10**5, 10**5), on_gpu=True) == "clusters"
+    assert model_alignment.search_kind("auto", (10**8, 10**7), on_gpu=True) == "exact"
+    assert model_alignment.search_kind("auto", (10**8, 10**7 + 1), on_gpu=True) == "clusters"
+    assert model_alignment.search_kind("clusters", (10**5, 10**5), on_gpu=True) == "clusters"
 
 
 def test_on_a_gpu_it_is_the_same(

@@ -10,7 +10,7 @@ import pytest
 from searches import check_exact, map_here, written_sides
 
 from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
-from bitextfilter.io.vector_file import VectorFile, VectorWriter
+from bitextfilter.io.vectors import VectorFile, VectorWriter
 from bitextfilter.search import faiss_index
 from bitextfilter.search.faiss_index import (
     INDEX_KINDS,
