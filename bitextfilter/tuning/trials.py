@@ -22,9 +22,9 @@ from bitextfilter.errors import InputError, ModelError, OutputError, SettingsErr
 from bitextfilter.evaluation.sts import pearson, read_rated_pairs
 from bitextfilter.filters.registry import make_rule
 from bitextfilter.filters.rule import Rule
-from bitextfilter.io.digests import file_digest
 from bitextfilter.io.drafts import draft, temporary_folder
 from bitextfilter.io.files import locked, read_lines, read_toml, write_whole
+from bitextfilter.io.records import file_digest
 from bitextfilter.io.rows import Columns, number_of
 from bitextfilter.models.folders import (
     CONFIG,
