@@ -151,7 +151,8 @@ def _training(
 ) -> tuple[type[EncoderTraining], TrainingFiles]:
     """The kind of training, and its files. Raises UsageError for files that do not fit."""
     from bitextfilter.models.folders import read_config, unverified
-    from bitextfilter.training import encoder_training as workflow
+    from bitextfilter.papers.pivot import PivotTraining
+    from bitextfilter.training.encoder_training import EncoderTraining
 
     with unverified():  # the training will check it
         before = read_config(settings.start[0]).get("languages", ()) if settings.start else ()
@@ -164,7 +165,7 @@ def _training(
         adds = len(before) > 2 and set(before) != set(settings.languages)
         return LanguageAddition if adds else MultilingualTraining, _multilingual_files(settings)
     files = _files(architecture, settings, columns)
-    return workflow.EncoderTraining if files.pivot is None else workflow.PivotTraining, files
+    return EncoderTraining if files.pivot is None else PivotTraining, files
 
 
 def _multilingual_files(settings: _Settings) -> TrainingFiles:

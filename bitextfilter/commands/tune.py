@@ -25,8 +25,7 @@ from bitextfilter.commands.frame.training import PairColumns, embeddings_option
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
-    from bitextfilter.tuning.grid import Grid, Point
-    from bitextfilter.tuning.trials import ResultTable, TuningTask
+    from bitextfilter.tuning.trials import Grid, Point, ResultTable, TuningTask
 
     Points = dict[str, Point]
 
@@ -95,8 +94,7 @@ def main(run: Run, settings: _Settings, columns: PairColumns) -> None:
         bitext-tune grid.toml --languages en,de --pairs train.tsv.gz --development dev.tsv \
             -o tuning.tsv
     """
-    from bitextfilter.tuning.grid import read_grid
-    from bitextfilter.tuning.trials import ResultTable
+    from bitextfilter.tuning.trials import ResultTable, read_grid
 
     needs_own_file("--output", str(settings.table), (run.common.manifest, *settings.pairs))
     grid = read_grid(settings.grid)
