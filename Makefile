@@ -68,7 +68,7 @@ check-long: install
 	mkdir -p build/sanitized
 	$(VENV)/bin/python tests/faults/sanitized.py build/sanitized tests/text/test_compiled_reading.py \
 	    tests/filters/test_facts.py tests/similarity/test_vectors.py tests/encoders/test_averages.py \
-	    tests/similarity/test_compiled_search.py tests/similarity/test_compiled_words.py
+	    tests/search/test_compiled.py tests/pairs/test_compiled_words.py
 
 torture: install
 	$(VENV)/bin/python tests/faults/torture.py --hours $(HOURS) --jobs $(JOBS)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.io.vector_file import VectorFile
-from bitextfilter.mining import clusters
-from bitextfilter.mining.search import NeighbourFiles, Sides, nearest_in_file
-from bitextfilter.similarity.compiled_search import EvenAxes, even_axes
+from bitextfilter.search import cluster_plan as clusters
+from bitextfilter.search.compiled import EvenAxes, even_axes
+from bitextfilter.search.tasks import NeighbourFiles, Sides, nearest_in_file
 from bitextfilter.similarity.vectors import unit_rows
 
 SAMPLE, COUNTED = 1024, 30_000

@@ -31,7 +31,7 @@ from bitextfilter.filters.pipeline import Pipeline
 from bitextfilter.filters.registry import parse_rules, usable
 from bitextfilter.io.compiled import CompiledLibrary
 from bitextfilter.io.files import open_input
-from bitextfilter.similarity.bidirectional import bidirectional_search
+from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.vectors import cosine_pairs, unit_rows
 from bitextfilter.text.identifier import load_ngram_identifier
 from bitextfilter.text.token_table import TokenTable

@@ -97,7 +97,7 @@ def csls_of_all(a: Vectors, b: Vectors, threads: int) -> Any:
     """The nearest of either side, and each row's best match by CSLS."""
     import numpy as np
 
-    from bitextfilter.similarity.bidirectional import bidirectional_search
+    from bitextfilter.search.bidirectional import bidirectional_search
     from bitextfilter.similarity.neighbours import csls, highest_means
 
     forward, backward = bidirectional_search(a, b, K, threads)

@@ -36,16 +36,16 @@ from bitextfilter.distributed.engine import LocalEngine
 from bitextfilter.io.files import read_lines
 from bitextfilter.io.vector_file import VectorFile, VectorWriter
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.mining.device import compare_pieces, in_pieces, piece_tasks
-from bitextfilter.mining.search import NeighbourFiles, Sides, cell_tasks, find_neighbours
 from bitextfilter.models.device import free_memory
-from bitextfilter.similarity.device_search import (
+from bitextfilter.search.device import (
     GROUP,
     DeviceRows,
     highest,
     room_for,
     search_rows,
 )
+from bitextfilter.search.device_tasks import compare_pieces, in_pieces, piece_tasks
+from bitextfilter.search.tasks import NeighbourFiles, Sides, cell_tasks, find_neighbours
 from bitextfilter.similarity.neighbours import Neighbours, merge_neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows
 

@@ -28,7 +28,7 @@ from torch import Tensor
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.models.device import product_type
-from bitextfilter.similarity.candidates import Floors, Rounded, Shortlist, collect, sample_floors
+from bitextfilter.search.candidates import Floors, Rounded, Shortlist, collect, sample_floors
 from bitextfilter.similarity.vectors import unit_products_at, unit_rows
 
 Rows = NDArray[np.int64]

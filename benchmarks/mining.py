@@ -176,8 +176,8 @@ def naive(folder: Path, planted: list[str], rows: int, options: argparse.Namespa
     """Search for the nearest of some sources by products of all with all."""
     from bitextfilter.io.sentence_file import SentenceFile
     from bitextfilter.io.vector_file import VectorFile
-    from bitextfilter.mining.search import NeighbourFiles
     from bitextfilter.scoring.model import load
+    from bitextfilter.search.tasks import NeighbourFiles
 
     dim = load(options.model).encoder.dim
     wanted = set(planted[: options.sample])

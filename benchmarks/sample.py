@@ -57,7 +57,7 @@ def figures(path: Path, model: Model) -> str:
     """Return what a sample holds."""
     import numpy as np
 
-    from bitextfilter.similarity.clusters import PairVectors
+    from bitextfilter.search.kmeans import PairVectors
     from bitextfilter.similarity.neighbours import scan
 
     rows = rows_of(path)

@@ -62,7 +62,7 @@ def _mined(
     """Return the pairs of two collections, best first."""
     from bitextfilter.io.vector_file import as_kept
     from bitextfilter.mining.comparable import choose_pairs, scorer_for
-    from bitextfilter.similarity.bidirectional import bidirectional_search
+    from bitextfilter.search.bidirectional import bidirectional_search
     from bitextfilter.similarity.vectors import unit_rows
 
     texts = [list(dict.fromkeys(side)) for side in sides]

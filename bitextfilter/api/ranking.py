@@ -123,7 +123,7 @@ def _diverse(
     import numpy as np
 
     from bitextfilter.corpus.diverse_sample import diverse_order
-    from bitextfilter.similarity.clusters import PairVectors
+    from bitextfilter.search.kmeans import PairVectors
 
     rows: list[Pair] = []
     with PairVectors(model.encoder.dim) as vectors:

@@ -21,7 +21,7 @@ from bitextfilter.io.rows import BadRow, Row
 
 if TYPE_CHECKING:
     from bitextfilter.io.number_columns import NumberColumns
-    from bitextfilter.similarity.score_combiner import Combiner
+    from bitextfilter.scoring.score_combiner import Combiner
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def main(run: Run, settings: _Settings) -> None:
     """
     from bitextfilter.io.files import read_small
     from bitextfilter.io.number_columns import NumberColumns
-    from bitextfilter.similarity.score_combiner import combiner_of
+    from bitextfilter.scoring.score_combiner import combiner_of
 
     path, files = settings.combiner, run.row_settings
     needs_own_file("COMBINER", path, (*files.inputs, files.output, files.rejects))

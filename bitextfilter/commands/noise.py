@@ -13,9 +13,12 @@ from bitextfilter.commands.frame.command import command, fill_lists, first_lines
 from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import COUNT, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
-from bitextfilter.corpus.mistakes import MISTAKES
-from bitextfilter.corpus.noise import (
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import read_lines
+from bitextfilter.io.rows import BadRow, Row, RowReader, with_texts
+from bitextfilter.languages import any_language
+from bitextfilter.noise.crawl import CRAWL_NOISE
+from bitextfilter.noise.making import (
     CLEAN,
     GROUPS,
     NoiseSettings,
@@ -24,10 +27,7 @@ from bitextfilter.corpus.noise import (
     noisy_pairs,
     quality_of,
 )
-from bitextfilter.errors import InputError
-from bitextfilter.io.files import read_lines
-from bitextfilter.io.rows import BadRow, Row, RowReader, with_texts
-from bitextfilter.languages import any_language
+from bitextfilter.noise.mistakes import MISTAKES
 
 MISTAKE_MAKERS = {kind: mistake.make for kind, mistake in MISTAKES.items()}
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bitextfilter.corpus.diverse_sample import DiverseOrder, SampleSettings
     from bitextfilter.io.ranking import Ranked, RankedRows, Selection
     from bitextfilter.scoring.model import Model
-    from bitextfilter.similarity.clusters import PairVectors
+    from bitextfilter.search.kmeans import PairVectors
 
 _SIDES = ("source", "target")
 
@@ -143,7 +143,7 @@ class _Incoming(NamedTuple):
 def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
     """Open the input, and load the model or the given vectors."""
     from bitextfilter.io.ranking import ScoredColumns
-    from bitextfilter.similarity.clusters import PairVectors
+    from bitextfilter.search.kmeans import PairVectors
 
     sides = run.row_settings.columns
     columns = ScoredColumns(sides.source, sides.target, True, settings.column, _SIDES)

@@ -1,1 +1,1 @@
-"""Noise, deduplication, repairs and formats of corpora, without a model."""
+"""Duplicates, repairs, splits and formats of corpora, without a model."""

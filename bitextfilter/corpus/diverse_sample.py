@@ -14,7 +14,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Indices, Mask
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.similarity.clusters import (
+from bitextfilter.search.kmeans import (
     NO_ROW,
     UnitVectors,
     alike_rows,

@@ -24,8 +24,8 @@ from bitextfilter.evaluation.result import (
     estimates,
     record,
 )
+from bitextfilter.evaluation.separation import Contrast, best_counts, mean_precision, score_cells
 from bitextfilter.io.files import stream_name
-from bitextfilter.similarity.separation import Contrast, best_counts, mean_precision, score_cells
 
 ALL = "all"
 """The kind of all noise together."""

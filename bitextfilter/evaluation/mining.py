@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
+from bitextfilter.evaluation.separation import best_counts, mean_precision
 from bitextfilter.evaluation.thresholds import Origin
-from bitextfilter.similarity.separation import best_counts, mean_precision
 
 SentencePair = tuple[str, str]
 """Source and target."""

@@ -29,9 +29,9 @@ from bitextfilter.evaluation.result import (
     interval,
     signature,
 )
+from bitextfilter.evaluation.separation import Contrast, best_counts
 from bitextfilter.io.rows import number_of
 from bitextfilter.judge.judgements import RULE, Judgements, Label, Scale
-from bitextfilter.similarity.separation import Contrast, best_counts
 
 LADDER = (1.0, 0.95, *(np.arange(9, 0, -1) / 10), 0.05)
 """The shares of rows that the cuts of the ladder keep, about."""

@@ -26,6 +26,7 @@ from bitextfilter.judge.evaluation import (
 from bitextfilter.judge.judgements import Judgements
 from bitextfilter.models.checkpoint import bits_in
 from bitextfilter.models.folders import copy_model, model_digest, pair_of_more, writing_folder
+from bitextfilter.pairs.pair_classifier import load_classifier, save_classifier
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.thresholds import (
     Threshold,
@@ -34,7 +35,6 @@ from bitextfilter.scoring.thresholds import (
     printable_line,
     write_thresholds,
 )
-from bitextfilter.similarity.pair_classifier import load_classifier, save_classifier
 from bitextfilter.training.adaptation import AdaptationReport, GradedPairs, adapt_output
 from bitextfilter.training.classifier_training import ClassifierConfig, labelled_pairs
 

@@ -36,7 +36,9 @@ from bitextfilter.mining.document_pairs import (
     probabilities,
 )
 from bitextfilter.mining.model_alignment import remove_drafts
-from bitextfilter.mining.search import (
+from bitextfilter.scoring.background import BackgroundSample
+from bitextfilter.scoring.model import Model, distinct
+from bitextfilter.search.tasks import (
     NeighbourFiles,
     SearchTask,
     Sides,
@@ -45,8 +47,6 @@ from bitextfilter.mining.search import (
     compare_blocks,
     find_neighbours,
 )
-from bitextfilter.scoring.background import BackgroundSample
-from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.similarity.neighbours import Neighbours
 
 _FORMAT = 1

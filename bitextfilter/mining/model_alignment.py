@@ -19,15 +19,25 @@ from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.sentence_file import SentenceFile, write_distinct
 from bitextfilter.io.vector_file import VectorWriter, as_kept
 from bitextfilter.io.work_folder import Fact, claim, read_plan, write_plan
-from bitextfilter.mining import clusters, documents
-from bitextfilter.mining import index as indexes
-from bitextfilter.mining.cluster_search import cluster_tasks, search_clusters
+from bitextfilter.mining import documents
 from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for
-from bitextfilter.mining.device import compare_pieces, in_pieces, piece_tasks, searching_device
 from bitextfilter.mining.documents import Alignment, DocumentModel
-from bitextfilter.mining.index import EXACT, SavedIndex
 from bitextfilter.mining.link_costs import LinkSettings
-from bitextfilter.mining.search import (
+from bitextfilter.mining.vector_sources import VectorSource
+from bitextfilter.pairs.pair_scoring import EncodedSide, PairScorer
+from bitextfilter.scoring.model import Model
+from bitextfilter.search import cluster_plan as clusters
+from bitextfilter.search import index_tasks as indexes
+from bitextfilter.search.cluster_tasks import cluster_tasks, search_clusters
+from bitextfilter.search.device_tasks import (
+    compare_pieces,
+    in_pieces,
+    piece_tasks,
+    searching_device,
+)
+from bitextfilter.search.faiss_index import INDEX_KINDS, require_faiss
+from bitextfilter.search.index_tasks import EXACT, SavedIndex
+from bitextfilter.search.tasks import (
     MapTasks,
     NeighbourFiles,
     SearchTask,
@@ -38,12 +48,8 @@ from bitextfilter.mining.search import (
     find_neighbours,
     nearest_in_file,
 )
-from bitextfilter.mining.vector_sources import VectorSource
-from bitextfilter.scoring.model import Model
 from bitextfilter.settings import none_of
-from bitextfilter.similarity.index import INDEX_KINDS, require_faiss
 from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
-from bitextfilter.similarity.pair_scoring import EncodedSide, PairScorer
 
 _FORMAT = 1
 """Of the folder of a search."""
@@ -62,7 +68,7 @@ class NeighbourSettings:
     dtype: str = "float16"
     """Number format of the vectors on disk: one of ``io.vector_file.FORMS``."""
     index: str = "auto"
-    """``auto``, ``exact``, ``clusters``, or one of ``similarity.index.INDEX_KINDS``."""
+    """``auto``, ``exact``, ``clusters``, or one of ``search.faiss_index.INDEX_KINDS``."""
     recall: float = 0.95
     """Share of the nearest sentences that a search which is not exact must find."""
     window: int = 8192

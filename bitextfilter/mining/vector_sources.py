@@ -12,10 +12,10 @@ import numpy as np
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.io.given_vectors import GivenVectors
 from bitextfilter.io.sentence_file import SentenceFile
-from bitextfilter.mining.index import given_maker
-from bitextfilter.mining.search import MapTasks, TaskId
+from bitextfilter.pairs.pair_scoring import EncodedSide, PairScorer
 from bitextfilter.scoring.model import Model
-from bitextfilter.similarity.pair_scoring import EncodedSide, PairScorer
+from bitextfilter.search.index_tasks import given_maker
+from bitextfilter.search.tasks import MapTasks, TaskId
 
 
 class VectorSource(Protocol):

@@ -23,7 +23,7 @@ from bitextfilter.similarity.vectors import unit_rows
 
 if TYPE_CHECKING:
     from bitextfilter.io.spill import Scratch
-    from bitextfilter.similarity.pair_scoring import Encode
+    from bitextfilter.pairs.pair_scoring import Encode
 
 BACKGROUND = "neighbours.npz"
 """The file of the background sample in a model folder."""

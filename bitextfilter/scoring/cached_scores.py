@@ -23,9 +23,9 @@ from bitextfilter.errors import ModelError
 from bitextfilter.io.cache import KEY_BYTES, Cache
 from bitextfilter.models.folders import full_model_digest, read_config
 from bitextfilter.models.foreign import files_of
+from bitextfilter.pairs.compiled_words import lanes
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import check_measures, distinct
-from bitextfilter.similarity.compiled_words import lanes
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.background import BackgroundSample

@@ -1,7 +1,7 @@
 """A loaded model, and its scores of sentence pairs.
 
 :func:`score_pairs` cuts pairs into parts, one thread each; a part is encoded and scored by each
-measure; ``mlp`` goes on in ``similarity/word_scoring.py``.
+measure; ``mlp`` goes on in ``pairs/word_scoring.py``.
 
 Vectors of fewer numbers, along the principal directions of the model's own sample.
 """
@@ -24,17 +24,17 @@ from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.folders import find_model, languages_in, model_digest, split_width
-from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background, load_samples
-from bitextfilter.scoring.measures import MEASURES, default_measure
-from bitextfilter.settings import none_of
-from bitextfilter.similarity.neighbours import MARGINS
-from bitextfilter.similarity.pair_scoring import (
+from bitextfilter.pairs.pair_scoring import (
     EncodedSide,
     PairScorer,
     PairScoring,
     ScorerFactory,
     load_scoring,
 )
+from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background, load_samples
+from bitextfilter.scoring.measures import MEASURES, default_measure
+from bitextfilter.settings import none_of
+from bitextfilter.similarity.neighbours import MARGINS
 from bitextfilter.similarity.vectors import cosine_pairs_at, euclidean_pairs, unit_rows
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.words import sentence_list

@@ -1,1 +1,1 @@
-"""Similarity of sentences: measures of vectors, margins, neighbour search and pair classifiers."""
+"""Similarity of vectors: cosines, margins, and the plain search for nearest neighbours."""

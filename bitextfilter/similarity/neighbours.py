@@ -4,7 +4,7 @@
 (see :mod:`bitextfilter.similarity.vectors`), so a query's neighbours and their similarities do not
 depend on the other queries, on the order of anything, or on threads, and equal similarities are
 ordered by the lower index. For both directions between two large sides, use
-:mod:`bitextfilter.similarity.bidirectional`, which is many times as fast.
+:mod:`bitextfilter.search.bidirectional`, which is many times as fast.
 
 :func:`matches` and :func:`neighbourhood_means` are for words: their products are rounded by the
 library, so results may depend on the other rows.

@@ -24,13 +24,13 @@ from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from bitextfilter.arrays import Floats, Indices, Scores
 from bitextfilter.errors import InputError
+from bitextfilter.evaluation.separation import roc_auc
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Dropout, narrow_training
-from bitextfilter.similarity.classifier_settings import ClassifierSettings
-from bitextfilter.similarity.pair_classifier import PairClassifier, build_classifier
-from bitextfilter.similarity.pair_scoring import Logits
-from bitextfilter.similarity.separation import roc_auc
+from bitextfilter.pairs.pair_classifier import PairClassifier, build_classifier
+from bitextfilter.pairs.pair_scoring import Logits
+from bitextfilter.pairs.settings import ClassifierSettings
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
 from bitextfilter.training.loop import Learner, Progress, Stream, learn_in_memory
 from bitextfilter.training.settings import ClassifierTraining

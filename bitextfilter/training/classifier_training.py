@@ -17,17 +17,17 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.json_text import json_bytes
 from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS, copy_model, is_foreign, writing_folder
-from bitextfilter.scoring.background import BACKGROUND
-from bitextfilter.scoring.model import Model, distinct
-from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, setting
-from bitextfilter.similarity.classifier_settings import (
+from bitextfilter.pairs.pair_classifier import PairClassifier, save_classifier
+from bitextfilter.pairs.sentence_classifier import SentenceClassifier
+from bitextfilter.pairs.settings import (
     ClassifierSettings,
     SentenceClassifierSettings,
     WordClassifierSettings,
 )
+from bitextfilter.scoring.background import BACKGROUND
+from bitextfilter.scoring.model import Model, distinct
+from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, setting
 from bitextfilter.similarity.neighbours import NEIGHBOURS
-from bitextfilter.similarity.pair_classifier import PairClassifier, save_classifier
-from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
 from bitextfilter.training.labelled_pairs import (

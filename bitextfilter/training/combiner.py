@@ -17,8 +17,8 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Indices
 from bitextfilter.errors import DeviceError, SettingsError
-from bitextfilter.settings import Settings, group_rows, setting
-from bitextfilter.similarity.score_combiner import (
+from bitextfilter.evaluation.separation import roc_auc
+from bitextfilter.scoring.score_combiner import (
     CombinedColumn,
     Combiner,
     ForestPart,
@@ -28,7 +28,7 @@ from bitextfilter.similarity.score_combiner import (
     Tree,
     forest_features,
 )
-from bitextfilter.similarity.separation import roc_auc
+from bitextfilter.settings import Settings, group_rows, setting
 
 KINDS = ("logistic", "monotone", "isolation-forest")
 

@@ -14,7 +14,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, interval
 from bitextfilter.io.rows import number_of
-from bitextfilter.similarity.score_combiner import (
+from bitextfilter.scoring.score_combiner import (
     CombinedColumn,
     Combiner,
     LogisticPart,

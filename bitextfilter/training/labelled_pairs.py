@@ -15,11 +15,11 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.similarity.compiled_words import WordRows
-from bitextfilter.similarity.pair_classifier import PairClassifier
-from bitextfilter.similarity.sentence_classifier import SentenceClassifier
-from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_network import WordSentences, padded
+from bitextfilter.pairs.compiled_words import WordRows
+from bitextfilter.pairs.pair_classifier import PairClassifier
+from bitextfilter.pairs.sentence_classifier import SentenceClassifier
+from bitextfilter.pairs.word_classifier import WordClassifier
+from bitextfilter.pairs.word_network import WordSentences, padded
 from bitextfilter.text.features import Cut, WordReader, bigrams, level_table, spellings
 from bitextfilter.training.settings import ClassifierTraining
 

@@ -22,8 +22,8 @@ from bitextfilter.evaluation.paraphrase import (
     measure_detection,
 )
 from bitextfilter.evaluation.result import Bootstrap, Result, interval, signature
-from bitextfilter.similarity.classifier_settings import SentenceClassifierSettings
-from bitextfilter.similarity.sentence_classifier import SentenceClassifier
+from bitextfilter.pairs.sentence_classifier import SentenceClassifier
+from bitextfilter.pairs.settings import SentenceClassifierSettings
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.classifier import fit_classifier, split_groups
 from bitextfilter.training.labelled_pairs import LabelledVectors

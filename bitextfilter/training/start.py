@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.vector_file import read_word_vectors, word_lines
+from bitextfilter.pairs.pair_classifier import PairClassifier, load_classifier
+from bitextfilter.pairs.settings import ClassifierSettings, WordClassifierSettings
 from bitextfilter.scoring.model import Model, distinct
-from bitextfilter.similarity.classifier_settings import ClassifierSettings, WordClassifierSettings
-from bitextfilter.similarity.pair_classifier import PairClassifier, load_classifier
 from bitextfilter.text.features import WordReader
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 from bitextfilter.training.mapping import least_squares

@@ -26,14 +26,14 @@ from pathlib import Path
 import numpy as np
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
-from bitextfilter.corpus.mistakes import MISTAKES
-from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
-from bitextfilter.corpus.noise_material import words_of
 from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.io.workers import map_in_order
+from bitextfilter.noise.crawl import CRAWL_NOISE
+from bitextfilter.noise.making import CLEAN, NoiseSettings, noisy_pairs
+from bitextfilter.noise.material import words_of
+from bitextfilter.noise.mistakes import MISTAKES
 from bitextfilter.scoring.model import Model, load
-from bitextfilter.similarity.bidirectional import bidirectional_search
+from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.neighbours import Neighbours
 from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.training.data import PairFile

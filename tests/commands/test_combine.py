@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands import combine, train_combiner
-from bitextfilter.similarity.score_combiner import combiner_of
-from bitextfilter.similarity.separation import roc_auc
+from bitextfilter.evaluation.separation import roc_auc
+from bitextfilter.scoring.score_combiner import combiner_of
 
 
 def rows(count: int = 200, seed: int = 1, missing: float = 0.1) -> list[list[str]]:

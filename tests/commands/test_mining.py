@@ -15,9 +15,12 @@ from toys import DIM, sentences, toy_model
 
 from bitextfilter.commands import align
 from bitextfilter.io.digests import read_record, write_record
-from bitextfilter.mining import cluster_search, clusters, model_alignment, search
-from bitextfilter.mining import index as approximate
+from bitextfilter.mining import model_alignment
 from bitextfilter.scoring.model import Model
+from bitextfilter.search import cluster_plan as clusters
+from bitextfilter.search import cluster_tasks as cluster_search
+from bitextfilter.search import index_tasks as approximate
+from bitextfilter.search import tasks as search
 
 SOURCES, TARGETS = sentences(900, 5)
 
@@ -439,7 +442,7 @@ def test_lists_that_hold_too_few(model: Path, files: tuple[Path, Path]) -> None:
 def test_how_an_index_is_searched_is_what_was_measured(
     model: Path, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bitextfilter.similarity import index as indexes
+    from bitextfilter.search import faiss_index as indexes
 
     asked: list[tuple[int, int]] = []
     candidates = indexes.Index.candidates
@@ -515,7 +518,7 @@ def test_an_index_goes_on_after_a_kill(
 def test_a_recall_that_cannot_be_reached_is_said(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bitextfilter.similarity.index import Index
+    from bitextfilter.search.faiss_index import Index
 
     monkeypatch.setattr(
         Index, "candidates", lambda _, queries, *__: np.zeros((len(queries), 1), int)

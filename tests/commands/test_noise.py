@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 from console import ROOT
 
 from bitextfilter.commands.noise import main
-from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
-from bitextfilter.corpus.mistakes import MISTAKES
-from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS, NoiseSettings, noisy_pairs
+from bitextfilter.noise.crawl import CRAWL_NOISE
+from bitextfilter.noise.making import CLEAN, NOISE_KINDS, NoiseSettings, noisy_pairs
+from bitextfilter.noise.mistakes import MISTAKES
 from bitextfilter.text.negations import REMOVABLE_NEGATIONS
 
 NAMES = [f"Anna{letter}" for letter in "abcdefgh"] * 5

@@ -16,7 +16,7 @@ from bitextfilter.commands import sample as command
 from bitextfilter.corpus.diverse_sample import SampleSettings, diverse_order
 from bitextfilter.scoring import model as models
 from bitextfilter.scoring.model import Model, load
-from bitextfilter.similarity.clusters import PairVectors
+from bitextfilter.search.kmeans import PairVectors
 
 SOURCES, TARGETS = sentences(120, 5, words=12)
 SCORES = np.random.default_rng(1).permutation(120) / 200

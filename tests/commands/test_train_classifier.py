@@ -18,10 +18,10 @@ from toys import as_older, sentences, toy_model
 import bitextfilter
 from bitextfilter.commands.train_classifier import main
 from bitextfilter.io.digests import write_digests
+from bitextfilter.pairs.pair_classifier import load_classifier
+from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.settings import current_names
-from bitextfilter.similarity.pair_classifier import load_classifier
-from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.training.classifier_training import ClassifierConfig
 from bitextfilter.training.derived_models import join_models
 

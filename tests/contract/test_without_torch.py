@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from console import BIN
 
-from bitextfilter.similarity.compiled_words import lanes
+from bitextfilter.pairs.compiled_words import lanes
 
 PAIRS = "Hello world\tHallo Welt\n"
 

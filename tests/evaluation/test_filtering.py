@@ -17,7 +17,7 @@ from bitextfilter.evaluation.filtering import (
     measure_filtering,
 )
 from bitextfilter.evaluation.result import Bootstrap, resamples
-from bitextfilter.similarity.separation import average_precision, roc_auc
+from bitextfilter.evaluation.separation import average_precision, roc_auc
 
 SCORE = st.sampled_from([-math.inf, -2.0, -0.5, 0.0, 0.25, 0.5, 1.0, 3.0])
 SOME = st.lists(SCORE, min_size=1, max_size=25)

@@ -30,7 +30,7 @@ from bitextfilter.encoders.reference_classifier import (
 )
 from bitextfilter.judge.judgements import Label, labels_text, read_sample
 from bitextfilter.models.folders import writing_folder
-from bitextfilter.similarity.score_combiner import CombinedColumn, Combiner, LogisticPart
+from bitextfilter.scoring.score_combiner import CombinedColumn, Combiner, LogisticPart
 
 TINY = {
     "architecture": "averaging",

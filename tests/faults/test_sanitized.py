@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 FILES = [
     *("tests/text/test_compiled_reading.py", "tests/filters/test_facts.py::test_facts"),
     *("tests/similarity/test_vectors.py", "tests/encoders/test_averages.py"),
-    *("tests/similarity/test_compiled_search.py", "tests/similarity/test_compiled_words.py"),
+    *("tests/search/test_compiled.py", "tests/pairs/test_compiled_words.py"),
 ]
 """Tests that compare each library with Python; ``make check-long`` runs all of them so."""
 SAMPLE = (

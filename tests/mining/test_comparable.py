@@ -19,9 +19,9 @@ from bitextfilter.mining.comparable import (
     joint_evidence,
     scorer_for,
 )
-from bitextfilter.similarity.bidirectional import bidirectional_search
+from bitextfilter.pairs.pair_scoring import PairScorer
+from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.neighbours import MARGINS, margin_matrix
-from bitextfilter.similarity.pair_scoring import PairScorer
 from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix, unit_rows
 
 Pair = tuple[int, int]

@@ -16,11 +16,11 @@ import bitextfilter
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models import folders
 from bitextfilter.models.folders import find_model, model_digest, shipped_models
+from bitextfilter.pairs.pair_classifier import save_classifier
+from bitextfilter.pairs.sentence_classifier import SentenceClassifier
+from bitextfilter.pairs.settings import SentenceClassifierSettings
 from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.scoring.model import load
-from bitextfilter.similarity.classifier_settings import SentenceClassifierSettings
-from bitextfilter.similarity.pair_classifier import save_classifier
-from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 
 
 @pytest.fixture(scope="module")

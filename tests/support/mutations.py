@@ -16,7 +16,7 @@ POOLING = "models/pooling.py"
 JOINED = "encoders/protocol.py"
 NEIGHBOURS = "similarity/neighbours.py"
 VECTORS = "similarity/vectors.py"
-COMBINER = "similarity/score_combiner.py"
+COMBINER = "scoring/score_combiner.py"
 
 LOSSES = "tests/training/test_objectives.py"
 LEARNING = "tests/training/test_bilingual_training.py"
@@ -470,18 +470,18 @@ MUTATIONS = (
     Mutation(
         "k-means, starts that are far from each other",
         "distances to the last start alone",
-        "similarity/clusters.py",
+        "search/kmeans.py",
         "gaps = np.minimum(gaps, 1 - exact @ exact[chosen[-1]])",
         "gaps = 1 - exact @ exact[chosen[-1]]",
-        "tests/similarity/test_clusters.py",
+        "tests/search/test_kmeans.py",
     ),
     Mutation(
         "semantic duplicates",
         "compared with rows that are dropped, too",
-        "similarity/clusters.py",
+        "search/kmeans.py",
         "np.flatnonzero(like[place, :place] & (mine[:place] == NO_ROW))",
         "np.flatnonzero(like[place, :place])",
-        "tests/similarity/test_clusters.py",
+        "tests/search/test_kmeans.py",
     ),
     Mutation(
         "diverse order, clusters in turn",
@@ -494,10 +494,10 @@ MUTATIONS = (
     Mutation(
         "error of turned rows (Cauchy-Schwarz; Higham 2002, section 3.1)",
         "the matrix is taken to do nothing but turn",
-        "similarity/compiled_search.py",
+        "search/compiled.py",
         "1.01 * (apart + once * (2 + apart + once))",
         "1.01 * (once * (2 + once))",
-        "tests/similarity/test_compiled_search.py",
+        "tests/search/test_compiled.py",
     ),
     Mutation(
         "length ratio in letters",

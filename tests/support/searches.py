@@ -10,7 +10,7 @@ import numpy as np
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.io.vector_file import VectorWriter
-from bitextfilter.mining.search import NeighbourFiles, Sides, TaskId
+from bitextfilter.search.tasks import NeighbourFiles, Sides, TaskId
 from bitextfilter.similarity.neighbours import Neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows
 

@@ -16,14 +16,14 @@ import torch
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.io.digests import DIGESTS
 from bitextfilter.models.folders import copy_model, writing_folder
-from bitextfilter.scoring.background import BACKGROUND, BackgroundSample, save_samples
-from bitextfilter.similarity.classifier_settings import (
+from bitextfilter.pairs.pair_classifier import save_classifier
+from bitextfilter.pairs.sentence_classifier import SentenceClassifier
+from bitextfilter.pairs.settings import (
     SentenceClassifierSettings,
     WordClassifierSettings,
 )
-from bitextfilter.similarity.pair_classifier import save_classifier
-from bitextfilter.similarity.sentence_classifier import SentenceClassifier
-from bitextfilter.similarity.word_classifier import WordClassifier
+from bitextfilter.pairs.word_classifier import WordClassifier
+from bitextfilter.scoring.background import BACKGROUND, BackgroundSample, save_samples
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings

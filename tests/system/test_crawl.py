@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from console import ROOT
 
-from bitextfilter.corpus.crawl_noise import CRAWL_NOISE
-from bitextfilter.corpus.noise import CLEAN
+from bitextfilter.noise.crawl import CRAWL_NOISE
+from bitextfilter.noise.making import CLEAN
 
 SCRIPT = ROOT / "examples" / "clean-a-crawl" / "make-crawl.sh"
 ROWS = 460

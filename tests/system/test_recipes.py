@@ -19,7 +19,7 @@ import pytest
 import toys
 from console import BIN, ROOT
 
-from bitextfilter.corpus.noise import NOISE_KINDS, NoiseSettings
+from bitextfilter.noise.making import NOISE_KINDS, NoiseSettings
 from bitextfilter.scoring.grades import read_grades
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import read_thresholds

@@ -10,9 +10,9 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from bitextfilter.similarity.classifier_settings import SentenceClassifierSettings
-from bitextfilter.similarity.pair_classifier import PairClassifier, build_classifier
-from bitextfilter.similarity.separation import roc_auc
+from bitextfilter.evaluation.separation import roc_auc
+from bitextfilter.pairs.pair_classifier import PairClassifier, build_classifier
+from bitextfilter.pairs.settings import SentenceClassifierSettings
 from bitextfilter.training.adaptation import STRENGTHS, GradedPairs, adapt_output, hidden_rows
 from bitextfilter.training.labelled_pairs import LabelledVectors
 

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from bitextfilter.errors import InputError, ModelError, SettingsError
-from bitextfilter.similarity.classifier_settings import (
+from bitextfilter.pairs.pair_classifier import build_classifier
+from bitextfilter.pairs.sentence_classifier import SentenceClassifier
+from bitextfilter.pairs.settings import (
     SentenceClassifierSettings,
     WordClassifierSettings,
 )
-from bitextfilter.similarity.pair_classifier import build_classifier
-from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.training.classifier import (
     ClassifierReport,
     logits_loss,

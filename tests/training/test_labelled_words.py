@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.models.device import torch_threads
-from bitextfilter.similarity.classifier_settings import WordClassifierSettings
-from bitextfilter.similarity.word_classifier import WordClassifier
+from bitextfilter.pairs.settings import WordClassifierSettings
+from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.text.features import spellings
 from bitextfilter.training.classifier import train_classifier
 from bitextfilter.training.labelled_pairs import LabelledWords, Noise, WordSide, _forgotten

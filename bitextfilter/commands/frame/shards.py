@@ -36,8 +36,8 @@ from bitextfilter.io.work_folder import (
 
 if TYPE_CHECKING:
     from bitextfilter.distributed.engine import Engine
-    from bitextfilter.mining.search import MapTasks
     from bitextfilter.scoring.model import Model
+    from bitextfilter.search.tasks import MapTasks
 
 
 _Work: TypeAlias = "Callable[[Run, BinaryIO], Fact]"

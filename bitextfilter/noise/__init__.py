@@ -1,0 +1,1 @@
+"""Damage of crawls, made on purpose, with labels."""

@@ -1,0 +1,1 @@
+"""Classifiers of pairs: of words, and of sentence vectors."""

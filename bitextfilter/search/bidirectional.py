@@ -1,0 +1,250 @@
+"""Exact nearest neighbours between two large sides, in both directions at once.
+
+:mod:`bitextfilter.search.compiled` does it where it is there, and sides are large
+enough; else torch does, as :mod:`bitextfilter.search.candidates` says. The results are the
+same.
+
+Letters: n and m rows of the two sides, d dimensions, k neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bitextfilter.arrays import Indices, Mask, Scores, Vectors
+from bitextfilter.io.workers import map_blocks
+from bitextfilter.search.compiled import (
+    LIKELY_LOST,
+    LOOKS,
+    LOST,
+    MOST_DIMENSIONS,
+    Aim,
+    Part,
+    RoundedRows,
+    Turning,
+    choose_steps,
+    kernel,
+    learn_rotation,
+    sample_rows,
+    search_parts,
+)
+from bitextfilter.similarity.neighbours import (
+    NEIGHBOURS,
+    NO_ROW,
+    Neighbours,
+    fewest,
+    no_neighbours,
+    scan,
+)
+from bitextfilter.similarity.vectors import unit_products_at
+
+_BLOCK_ROWS = 1024
+"""Rows whose products with the whole other side one thread computes."""
+EXACT_ROWS = 32
+"""Rows whose candidates are gathered at a time."""
+LEARNING, TURNING = 1 << 28, 1 << 12
+"""Time of learning a rotation, and of turning a row, in pairs that the compiled search saves."""
+
+
+def bidirectional_search(
+    a: Vectors,
+    b: Vectors,
+    k: int = NEIGHBOURS,
+    threads: int = 1,
+) -> tuple[Neighbours, Neighbours]:
+    """Return ``scan(a, b, k)`` and ``scan(b, a, k)``, to the last bit, many times as fast.
+
+    All products are computed once, rounded. A proven bound leaves each row a few candidates that
+    may be among its nearest; these are computed again without rounding. Rows with too many
+    candidates, and all rows of small sides, are scanned.
+
+    Args:
+        a: rows ``(n, d)`` made by ``unit_rows``.
+        b: rows ``(m, d)`` made by ``unit_rows``.
+        k: neighbours wanted; where the other side has fewer, all of it.
+        threads: blocks of rows computed side by side.
+    """
+    return bidirectional_part_search(a, b, SearchRequest(k, threads=threads))
+
+
+class SearchRequest(NamedTuple):
+    """Options of a search between parts of two sides."""
+
+    k: int = NEIGHBOURS
+    reached: tuple[Scores | None, Scores | None] = (None, None)
+    """For each row of either part, the k-th highest cosine to rows of other parts, ``(n,)`` and
+    ``(m,)``: lower cosines are not searched. -inf for fewer than k, None where all have fewer."""
+    threads: int = 1
+
+
+def bidirectional_part_search(
+    a: Vectors, b: Vectors, wanted: SearchRequest
+) -> tuple[Neighbours, Neighbours]:
+    """Find the k nearest rows of the other part for each row of two parts, above ``reached``.
+
+    Otherwise as :func:`bidirectional_search`.
+    """
+    k, threads = wanted.k, wanted.threads
+    if min(len(a), len(b)) < fewest(k):
+        return scan(a, b, k, threads), scan(b, a, k, threads)
+    sizes = len(a), len(b)
+    turning = turning_for((a[sample_rows(sizes[0])], b[sample_rows(sizes[1])]), sizes, k)
+    if turning is None:
+        return _search_by_torch(a, b, wanted)
+    one, other = (turned_rows(rows, turning, side, threads) for side, rows in enumerate((a, b)))
+    return search_turned(one, other, wanted)
+
+
+def _search_by_torch(
+    a: Vectors, b: Vectors, wanted: SearchRequest
+) -> tuple[Neighbours, Neighbours]:
+    """Do :func:`bidirectional_part_search` with the products of torch."""
+    from bitextfilter.models import device
+    from bitextfilter.search.candidates import Rounded, Shortlist, collect, first_floors
+
+    k, threads = wanted.k, wanted.threads
+    forward, backward = _Nearest(a, b, k), _Nearest(b, a, k)
+    with device.one_torch_thread():
+        rounded = Rounded(a, b, device.product_type(device.CPU))
+        floors, beside = (
+            first_floors(rounded, side, reached, k, threads)
+            for side, reached in enumerate(wanted.reached)
+        )
+        order, opposite = np.argsort(floors.values), Shortlist(beside, k, rounded)
+
+        def search(first: int) -> None:
+            rows = order[first : first + _BLOCK_ROWS]
+            own = Shortlist(floors.take(rows), k, rounded)
+            collect(rounded, rows, own, opposite)
+            forward.choose(rows, *own.pairs())
+
+        map_blocks(search, range(0, len(a), _BLOCK_ROWS), threads)
+    backward.choose_all(*opposite.pairs(), threads)
+    return forward.completed(threads), backward.completed(threads)
+
+
+class Group(NamedTuple):
+    """One of many groups of rows of two sides, where only rows of one group are compared."""
+
+    samples: tuple[Vectors, Vectors]
+    """Unit rows of either side, some or all."""
+    sizes: tuple[int, int]
+    """Rows of either side."""
+
+
+def turning_for(
+    samples: tuple[Vectors, Vectors],
+    sizes: tuple[int, int],
+    k: int,
+    group: Group | None = None,
+    deviations: float = math.inf,
+) -> Turning | None:
+    """Learn how to turn the rows of two sides for the compiled search; None if torch is to do it.
+
+    Args:
+        samples: unit rows of either side, those at ``sample_rows``.
+        sizes: rows of either side.
+        k: neighbours wanted.
+        group: one that is like most; None where all rows are compared.
+        deviations: of rounding, as in ``Turning``.
+    """
+    worth = sizes[0] * sizes[1] > LEARNING + TURNING * sum(sizes)
+    if not kernel() or not worth or samples[0].shape[1] > MOST_DIMENSIONS:
+        return None
+    lost = LOST if deviations == math.inf else LIKELY_LOST
+    alike = group or Group(samples, sizes)
+    rotation = learn_rotation(samples, Aim(alike.sizes, k, LOOKS[kernel()], lost), alike.samples)
+    return choose_steps(rotation, samples)._replace(deviations=deviations)
+
+
+class TurnedRows(NamedTuple):
+    """Rows of a side for searches with several parts of the other side."""
+
+    units: Vectors
+    """Made by ``unit_rows``, ``(n, d)``, in one piece."""
+    rounded: RoundedRows | None
+    """They as integers; None if torch is to search."""
+
+    def take(self, rows: Indices) -> TurnedRows:
+        """Return some of the rows ``(m,)``."""
+        rounded = None if self.rounded is None else self.rounded.take(rows)
+        return TurnedRows(self.units[rows], rounded)
+
+
+def turned_rows(units: Vectors, turning: Turning | None, side: int, threads: int = 1) -> TurnedRows:
+    """Prepare unit rows ``(n, d)`` of side 0 or 1, turned as :func:`turning_for` says."""
+    rounded = None if turning is None else RoundedRows(units, turning, side, threads)
+    return TurnedRows(np.ascontiguousarray(units), rounded)
+
+
+def search_turned(
+    one: TurnedRows, other: TurnedRows, wanted: SearchRequest
+) -> tuple[Neighbours, Neighbours]:
+    """Do :func:`bidirectional_part_search` for rows of side 0 and of side 1, turned alike."""
+    if one.rounded is None or other.rounded is None:
+        return bidirectional_part_search(one.units, other.units, wanted)
+    parts = (
+        Part(one.units, one.rounded, wanted.reached[0]),
+        Part(other.units, other.rounded, wanted.reached[1]),
+    )
+    return search_parts(parts, wanted.k, wanted.threads)
+
+
+class _Nearest:
+    """The nearest rows of ``base`` to each of ``queries``, as they are found."""
+
+    def __init__(self, queries: Vectors, base: Vectors, k: int) -> None:
+        self._queries, self._base, self._k = queries, base, k
+        self._cosines, self._rows = no_neighbours(len(queries), k)
+        self._done = np.zeros(len(queries), dtype=np.bool_)
+
+    def choose(self, queries: Indices, places: Indices, others: Indices, sure: Mask) -> None:
+        """Take the k nearest of the candidates of some queries.
+
+        Args:
+            queries: their numbers, ``(q,)``.
+            places: places in ``queries``, ascending, ``(c,)``.
+            others: the candidates of the query at each place, ``(c,)``.
+            sure: True for queries whose candidates are complete, ``(q,)``.
+        """
+        self._done[queries] = sure
+        counts = np.bincount(places, minlength=len(queries))
+        starts = np.cumsum(counts) - counts
+        order = np.argsort(counts)
+        order = order[counts[order] > 0]
+        for first in range(0, len(order), EXACT_ROWS):
+            some = order[first : first + EXACT_ROWS]
+            width = np.arange(max(self._k, counts[some[-1]]))
+            candidates = others[np.minimum(starts[some, None] + width, len(others) - 1)]
+            candidates[width >= counts[some, None]] = len(self._base)
+            self._choose(queries[some], np.sort(candidates, axis=1))
+
+    def _choose(self, queries: Indices, candidates: Indices) -> None:
+        """Choose among ``(q, c)`` ascending candidates; ``len(base)`` stands for none."""
+        at = np.minimum(candidates, len(self._base) - 1)
+        cosines = unit_products_at(self._queries[queries], self._base, at)
+        cosines[candidates == len(self._base)] = -np.inf
+        best = np.argsort(-cosines, axis=1, kind="stable")[:, : self._k]
+        rows = np.take_along_axis(candidates, best, axis=1)
+        self._cosines[queries] = np.take_along_axis(cosines, best, axis=1)
+        self._rows[queries] = np.where(rows == len(self._base), NO_ROW, rows)
+
+    def choose_all(self, queries: Indices, others: Indices, sure: Mask, threads: int) -> None:
+        """Take the k nearest of all candidates; ``queries (c,)``: ascending query numbers."""
+
+        def choose(first: int) -> None:
+            rows = np.arange(first, min(first + _BLOCK_ROWS, len(self._queries)))
+            part = slice(*np.searchsorted(queries, [first, first + _BLOCK_ROWS]))
+            self.choose(rows, queries[part] - first, others[part], sure[rows])
+
+        map_blocks(choose, range(0, len(self._queries), _BLOCK_ROWS), threads)
+
+    def completed(self, threads: int) -> Neighbours:
+        """Scan for the queries with incomplete candidates, and return all results."""
+        rows = np.flatnonzero(~self._done)
+        found = scan(self._queries[rows], self._base, self._k, threads)
+        self._cosines[rows], self._rows[rows] = found
+        return self._cosines, self._rows
