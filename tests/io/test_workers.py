@@ -19,7 +19,7 @@ import pytest
 
 from bitextfilter.errors import InputError, WorkerError
 from bitextfilter.io import workers
-from bitextfilter.io.interruptions import interrupt
+from bitextfilter.io.drafts import interrupt
 from bitextfilter.io.workers import map_as_done, map_as_it_pays, map_blocks, map_in_order
 
 Map = Callable[[Callable[[int], int], Iterable[int], int], Iterator[int]]

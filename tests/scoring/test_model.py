@@ -118,7 +118,7 @@ def test_parts_of_another_width(folder: Path) -> None:
 
 
 def test_only_the_architecture_of_the_model_is_imported() -> None:
-    others = ("encoders.recurrent_encoders", "models.recurrent", "similarity.sentence_classifier")
+    others = ("encoders.recurrent_encoders", "models.recurrent", "pairs.sentence_classifier")
     code = (
         "import sys; from bitextfilter.scoring.model import load;"
         "load('en-de').score(['one'], ['eins']);"
