@@ -47,6 +47,7 @@ def die_at_two(number: int) -> int:
     return number
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize("processes", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 20])
 def test_order_is_kept(processes: int, count: int) -> None:
@@ -186,6 +187,7 @@ def test_an_error_of_the_system_is_the_functions_own() -> None:
     assert "in refuse_as_a_file" in str(caught.value.__cause__)
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize("processes", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 20])
 def test_every_result_comes_once(processes: int, count: int) -> None:

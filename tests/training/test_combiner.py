@@ -203,6 +203,7 @@ def test_folds() -> None:
     assert combined[out].tolist() == made(scores[out]).tolist()
 
 
+@pytest.mark.gate(8)
 @pytest.mark.parametrize(
     ("path", "value"),
     [
