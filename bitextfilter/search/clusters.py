@@ -187,12 +187,12 @@ class _Router:
 
     def _even_sample(self, clusters: int) -> Vectors:
         """Learn to make axes even, and return rows of both sides to learn centroids from."""
-        files = self._sides.file(0), self._sides.file(1)
-        one, other = (unit_rows(file[_learnt(len(file), clusters)]) for file in files)
-        self._axes = even_axes((one, other))
-        one = self._even(one, 0)
-        other = self._even(other, 1)
-        return np.concatenate([one, other])
+        samples = []
+        for file in (self._sides.file(0), self._sides.file(1)):
+            points = min(max(len(file) // (_LEARNT * clusters), _FEWEST_POINTS), _MOST_POINTS)
+            samples.append(unit_rows(file[_spaced(len(file), points * clusters)]))
+        self._axes = even_axes((samples[0], samples[1]))
+        return np.concatenate([self._even(own, side) for side, own in enumerate(samples)])
 
     def _even(self, units: Vectors, side: int) -> Vectors:
         """Return unit rows of a side with even axes, ``(n, d)``, as unit rows."""
@@ -241,12 +241,6 @@ class _Router:
         return found
 
 
-def _learnt(size: int, clusters: int) -> Indices:
-    """Return the places of the rows of a side that centroids are learnt from."""
-    points = min(max(size // (_LEARNT * clusters), _FEWEST_POINTS), _MOST_POINTS)
-    return _spaced(size, points * clusters)
-
-
 def _spaced(size: int, count: int) -> Indices:
     """Return the places of some rows, evenly spaced."""
     return np.unique(np.linspace(0, max(0, size - 1), min(size, count)).astype(np.int64))
@@ -257,11 +251,11 @@ def _choose_visits(sides: Sides, router: _Router, recall: float) -> tuple[int, t
 
     Raises SettingsError where the recall cannot be reached.
     """
-    needed = [_visits_needed(sides, router, side) for side in (0, 1)]
+    one, other = (_visits_needed(sides, router, side) for side in (0, 1))
     for visits in range(1, _MOST_VISITS + 1):
-        found = [float((own <= visits).mean()) for own in needed]
+        found = float((one <= visits).mean()), float((other <= visits).mean())
         if min(found) >= recall:
-            return visits, (found[0], found[1])
+            return visits, found
     raise SettingsError(
         f"clusters find {min(found):.4f} of the nearest at most, not {recall:g}: take --index"
         " exact, or a lower --recall"
