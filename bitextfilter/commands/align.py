@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from bitextfilter.arrays import Indices
     from bitextfilter.io.spill import SentenceFile
     from bitextfilter.io.vectors import GivenRows, GivenVectors
+    from bitextfilter.mining.collection_mining import VectorSource
     from bitextfilter.mining.comparable import Mined, MiningSettings
     from bitextfilter.mining.model_alignment import CollectionMiner
-    from bitextfilter.mining.vector_sources import VectorSource
     from bitextfilter.scoring.model import Model
     from bitextfilter.search.saved_index import SavedIndex
     from bitextfilter.search.tasks import MapTasks
@@ -232,7 +232,7 @@ def _given_miner(
     run: Run, settings: _Settings, files: Sequence[GivenVectors], readers: Sequence[RowReader]
 ) -> tuple[CollectionMiner, list[Iterator[list[str]]]]:
     """Return the miner of given vectors, and the windows of sentences for it."""
-    from bitextfilter.mining.vector_sources import GivenSource
+    from bitextfilter.mining.collection_mining import GivenSource
 
     source = GivenSource(files)
     miner = _miner(run, settings, source.maker, lambda *_: source)
@@ -342,7 +342,7 @@ def _least_score(run: Run, model: Model | None, similarity: str, asked: Cut) -> 
 
 def _model_miner(run: Run, settings: _Settings, model: Model) -> CollectionMiner:
     """Return the miner of the vectors of a model."""
-    from bitextfilter.mining.vector_sources import ModelVectors
+    from bitextfilter.mining.collection_mining import ModelVectors
 
     def source(map_tasks: MapTasks, common: Common) -> ModelVectors:
         load = partial(load_model_once, model.name, common.device, common.threads)
