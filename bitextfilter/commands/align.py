@@ -58,9 +58,8 @@ if TYPE_CHECKING:
     from bitextfilter.arrays import Indices
     from bitextfilter.io.spill import SentenceFile
     from bitextfilter.io.vectors import GivenRows, GivenVectors
-    from bitextfilter.mining.collection_mining import VectorSource
+    from bitextfilter.mining.collection_mining import CollectionMiner, VectorSource
     from bitextfilter.mining.comparable import Mined, MiningSettings
-    from bitextfilter.mining.model_alignment import CollectionMiner
     from bitextfilter.scoring.model import Model
     from bitextfilter.search.saved_index import SavedIndex
     from bitextfilter.search.tasks import MapTasks
@@ -275,7 +274,7 @@ _Best = Callable[[list[Row]], list[tuple[str, float] | None]]
 
 def _best_of_model(model: Model, settings: _Settings, mining: MiningSettings) -> _Best:
     """Return the function that finds the best of the index by a model."""
-    from bitextfilter.mining.model_alignment import IndexMiner
+    from bitextfilter.mining.collection_mining import IndexMiner
 
     miner = IndexMiner(model, _open_index(model.digest, settings), mining)
     return lambda window: miner.best([row.text for row in window])
@@ -286,7 +285,7 @@ def _best_of_given(
 ) -> tuple[GivenRows, _Best]:
     """Return the rows of a reader, and the function that finds the best by their vectors."""
     from bitextfilter.io.vectors import GivenRows
-    from bitextfilter.mining.model_alignment import IndexMiner
+    from bitextfilter.mining.collection_mining import IndexMiner
     from bitextfilter.search.saved_index import given_maker
 
     rows = GivenRows(reader, [file])
@@ -360,7 +359,7 @@ def _miner(
     source: Callable[[MapTasks, Common], VectorSource],
 ) -> CollectionMiner:
     """Return the miner of the two files, with its folder, its index, and its workers."""
-    from bitextfilter.mining.model_alignment import (
+    from bitextfilter.mining.collection_mining import (
         CollectionMiner,
         NeighbourSettings,
         SearchHooks,
