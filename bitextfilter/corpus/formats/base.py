@@ -267,24 +267,24 @@ FORMATS: Mapping[str, Format] = {
     "vtt": Format("the same, told by its content", "srt", "", files=2, suffixes="vtt"),
     "jsonl": Format(
         "a JSON object a line",
-        "jsonl",
+        "fields.json",
         "fields keep input",
         "fields output",
         suffixes="jsonl ndjson json",
     ),
     "parquet": Format(
         "a Parquet file",
-        "tables",
+        "fields.table",
         "fields keep input",
         "fields numbers output",
         suffixes="parquet",
     ),
     "arrow": Format(
-        "an Arrow file or stream", "tables", "fields keep input", suffixes="arrow feather"
+        "an Arrow file or stream", "fields.table", "fields keep input", suffixes="arrow feather"
     ),
     "datasets": Format(
         "a folder for datasets.load_from_disk",
-        "tables.folder",
+        "fields.folder",
         written="fields numbers",
         folder=("data-00000-of-00001.arrow", "dataset_info.json", "state.json"),
         caches="cache-*.arrow",

@@ -239,16 +239,12 @@ def reader(inputs: Inputs, settings: FormatSettings) -> PairReader:
 
 
 def writer(settings: FormatSettings, _: PairReader) -> PairWriter:
-    """Return the writer of a translation memory."""
-    assert settings.languages is not None
-    return tmx_writer(settings.languages)
-
-
-def tmx_writer(languages: tuple[str, str]) -> PairWriter:
-    """Return a writer of a unit a line, in two *languages*; other texts become its properties.
+    """Return a writer of a unit a line, in two languages; other texts become its properties.
 
     It cannot hold characters that XML cannot hold.
     """
+    languages = settings.languages
+    assert languages is not None
 
     def lines(pair: PairRecord) -> tuple[bytes]:
         properties = "".join(
