@@ -125,11 +125,6 @@ class PairReader(ABC):
         return "; ".join(f"{n} {reason}" for reason, n in (self.skipped or Counter()).most_common())
 
 
-def no_end() -> tuple[bytes, ...]:
-    """Return the bytes at the end of a format that has none."""
-    return (b"",)
-
-
 class PairWriter(NamedTuple):
     """The bytes of one format: a tuple has an item for each of its files."""
 
@@ -137,7 +132,7 @@ class PairWriter(NamedTuple):
     """Function from a pair to its bytes. Raises UnfitError."""
     first: tuple[bytes, ...] = (b"",)
     """Bytes before the pairs."""
-    end: Callable[[], tuple[bytes, ...]] = no_end
+    end: Callable[[], tuple[bytes, ...]] = lambda: (b"",)
     """Returns the bytes after the pairs."""
 
 
