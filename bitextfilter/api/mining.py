@@ -60,7 +60,7 @@ def _mined(
     model: Model, sides: tuple[list[str], list[str]], settings: MiningSettings
 ) -> list[tuple[str, str, float]]:
     """Return the pairs of two collections, best first."""
-    from bitextfilter.io.vector_file import as_kept
+    from bitextfilter.io.vectors import as_kept
     from bitextfilter.mining.comparable import choose_pairs, scorer_for
     from bitextfilter.search.bidirectional import bidirectional_search
     from bitextfilter.similarity.vectors import unit_rows

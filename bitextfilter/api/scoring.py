@@ -123,7 +123,7 @@ def cut_of(
     Raises InputError if the scores of the pairs, their members at *place*, are of another model. A
     UserWarning tells where margins may be.
     """
-    from bitextfilter.scoring import score_check as check
+    from bitextfilter.scoring import row_checks as check
 
     model = DEFAULT_MODEL if model is None else model
     loaded = load(model) if isinstance(model, str | Path) else model
@@ -166,10 +166,9 @@ def explain(
     in number.
     """
     from bitextfilter.filters.explanations import Explainer
-    from bitextfilter.scoring.model import check_measures
 
     measure = model.default_measure if similarity is None else similarity
-    check_measures(model, [measure], model.background)
+    model.check([measure])
     sides = sentence_sides(sources, targets, paired=True)
 
     def score(some: Sequence[str], others: Sequence[str]) -> Scores:

@@ -10,19 +10,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame.command import command, group
-from bitextfilter.commands.frame.language_options import languages_option
-from bitextfilter.commands.frame.options import NumberRange, argument, flag, option
+from bitextfilter.commands.frame.options import (
+    NumberRange,
+    argument,
+    flag,
+    languages_option,
+    option,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import language_file
 from bitextfilter.commands.frame.words import Words
 from bitextfilter.errors import InputError, ModelError, NotFoundError
 from bitextfilter.io.files import read_small, stream_name
-from bitextfilter.io.json_text import json_bytes, parse_json
+from bitextfilter.io.records import json_bytes, parse_json
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.grades import Grade
-    from bitextfilter.scoring.thresholds import Threshold
+    from bitextfilter.scoring.thresholds import Grade, Threshold
 
 
 _FORMATS = ("sentence-transformers", "onnx")
@@ -97,8 +101,8 @@ def show_model(run: Run, settings: _Shown) -> None:
         bitext-models show --card en-de
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.scoring.grades import read_grades
     from bitextfilter.scoring.inspection import describe_model
+    from bitextfilter.scoring.thresholds import read_grades
 
     output = run.output("-")
     if settings.card + settings.attribution + settings.as_json > 1:
@@ -336,7 +340,7 @@ def grade(run: Run, settings: _Graded) -> None:
         naming_pair,
         writing_folder,
     )
-    from bitextfilter.scoring.grades import merge_grades, read_grades, write_grades
+    from bitextfilter.scoring.thresholds import merge_grades, read_grades, write_grades
     from bitextfilter.training.multilingual_training import grade_languages
 
     folder, source = Path(settings.folder), find_model(settings.name)
@@ -388,7 +392,7 @@ def join(run: Run, settings: _Joined) -> None:
         bitext-models join en-de my-autoencoder --weight 0.25 --pairs clean.tsv.gz -o my-model
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.training.derived_models import join_models
+    from bitextfilter.training.encoder_training import join_models
 
     models = find_model(settings.first), find_model(settings.second)
     join_models(models, settings.weight, settings.pairs, Path(settings.folder))
@@ -416,7 +420,7 @@ def prune(run: Run, settings: _Pruned) -> None:
         bitext-models prune my-multi --languages de,cs -o my-de-cs
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.training.derived_models import prune_model
+    from bitextfilter.training.multilingual_training import prune_model
 
     output = Path(settings.folder)
     run.counts.update(prune_model(find_model(settings.name), settings.languages, output))

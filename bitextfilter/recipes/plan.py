@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from bitextfilter import __version__
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
-from bitextfilter.io.digests import file_digest, folder_files, read_record, write_record
 from bitextfilter.io.drafts import beside
 from bitextfilter.io.files import COMPRESSIONS
+from bitextfilter.io.records import file_digest, folder_files, read_record, write_record
 from bitextfilter.recipes.recipe import Recipe, Step, Value
 
 ENVIRONMENT = ("BITEXTFILTER_MODEL", "BITEXTFILTER_ON_ERROR")

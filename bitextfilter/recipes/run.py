@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from bitextfilter.errors import BitextError, OutputError
 from bitextfilter.io.files import locked_if_free, naming_output, open_input, open_output
-from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.pipes import Program, Programs
+from bitextfilter.io.records import parse_json
 from bitextfilter.recipes.plan import (
     Line,
     Pipe,

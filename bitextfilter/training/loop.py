@@ -2,7 +2,7 @@
 
 A :class:`Learner` brings the network and its losses, a :class:`Stream` the mini-batches. The
 adversarial mapping alone stands apart: its two optimisers learn against each other
-(:mod:`bitextfilter.training.mapping`).
+(:mod:`bitextfilter.papers.mapping`).
 
 Adam that leaves alone the vectors of tokens that a mini-batch does not hold.
 """
@@ -25,9 +25,9 @@ from torch.optim import Optimizer
 from torch.optim.adam import adam
 
 from bitextfilter.errors import InputError, ModelError, NotFoundError
-from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import naming_output
+from bitextfilter.io.records import file_digest, read_record, write_record
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.models.device import trains_in_bfloat16
 from bitextfilter.training.settings import LoopSettings

@@ -71,6 +71,7 @@ def hostile_lines(n: int) -> list[tuple[str, str, str]]:
     ]
 
 
+@pytest.mark.gate(6)
 @pytest.mark.parametrize("place", range(len(hostile_lines(1))))
 def test_rules_on_hostile_lines(place: int) -> None:
     checked(hostile_lines(1)[place][0], "warm 1 May up", "5 km")
@@ -124,6 +125,7 @@ MARKS = ("\u0300\u0316", "\u0f73", "\uff9e\u0300")
 """Marks whose order is not the normal one."""
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("marks", MARKS)
 def test_combining_marks_without_end(marks: str) -> None:
     repairer, normalise = Repairer(list(REPAIRS)), Normalisation()

@@ -19,10 +19,9 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin
-from bitextfilter.commands.frame.first_rows import RowChecks
+from bitextfilter.commands.frame.first_rows import RowChecks, refuse_table, remedy_of
 from bitextfilter.commands.frame.messages import Messages
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
-from bitextfilter.commands.frame.other_formats import refuse_table, remedy_of
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import bytes_read, open_input, open_output, open_rows
 from bitextfilter.io.rows import (
@@ -355,7 +354,7 @@ class Run:
         its first two.
         """
         from bitextfilter.models.folders import naming_pair
-        from bitextfilter.scoring.grades import read_grades
+        from bitextfilter.scoring.thresholds import read_grades
 
         assert self.model_name is not None, "the command lacks ModelName"
         name = self.model_name

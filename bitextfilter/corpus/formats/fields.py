@@ -21,7 +21,7 @@ from bitextfilter.corpus.formats.base import (
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.arrow_file import ArrowTable, ArrowWriter
 from bitextfilter.io.files import SPACES
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, number_of
 
 _MOST_NAMES, _NAME = 20, 200

@@ -14,7 +14,7 @@ from toys import toy_model
 from bitextfilter.commands.paraphrase import main
 from bitextfilter.encoders.reference_classifier import load_reference_classifier
 from bitextfilter.models.folders import model_digest
-from bitextfilter.training.reference_training import ReferenceTraining, _parts
+from bitextfilter.papers.references import ReferenceTraining, _parts
 
 QUICK = ("--threads", 1, "--set", "shape.embedding=16", "--set", "training.learning_rate=0.01",
          "--set", "training.batch_size=40")  # fmt: skip
@@ -74,6 +74,7 @@ def test_the_first_translation_of_a_reference_is_measured(tmp_path: Path) -> Non
     assert accuracies(found)["translations"][0] < 50
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("architecture", ["lstm", "averaging"])
 @pytest.mark.parametrize("negatives", ["random", "hardest"])
 def test_it_learns_what_differs(
