@@ -163,9 +163,8 @@ def _known(
     edges = np.unique(np.concatenate([[0, _LINE_END, _LINE_END + 1], *map(_places, every)]))
     edges = edges[edges < len(spaces)]
     rows = np.stack([*(_at(sort, edges) for sort in every), edges == _LINE_END], axis=1)
-    _, some, kinds = np.unique(
-        np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True
-    )
+    packed = np.packbits(rows, axis=1)
+    _, some, kinds = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     if len(some) > _MOST_KINDS:
         return None
     of_code = kinds.reshape(-1).astype(np.uint8).repeat(np.diff(edges, append=len(spaces)))
