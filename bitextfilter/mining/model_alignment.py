@@ -24,7 +24,7 @@ from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, 
 from bitextfilter.mining.documents import Alignment, DocumentModel
 from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.mining.vector_sources import VectorSource
-from bitextfilter.pairs.pair_scoring import EncodedSide, PairScorer
+from bitextfilter.pairs.base import EncodedSide, PairScorer
 from bitextfilter.scoring.model import Model
 from bitextfilter.search import clusters, faiss_index
 from bitextfilter.search.faiss_index import INDEX_KINDS
