@@ -22,7 +22,7 @@ from bitextfilter.io.spill import SentenceFile, write_distinct
 from bitextfilter.io.vectors import GivenVectors, VectorWriter, as_kept
 from bitextfilter.io.work_folder import Fact, claim, read_plan, write_plan
 from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for
-from bitextfilter.pairs.pair_scoring import EncodedSide, PairScorer
+from bitextfilter.pairs.base import EncodedSide, PairScorer
 from bitextfilter.scoring.model import Model
 from bitextfilter.search import clusters, faiss_index
 from bitextfilter.search.faiss_index import INDEX_KINDS
