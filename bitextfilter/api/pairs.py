@@ -59,12 +59,7 @@ def read_rows(
         InputError: a row lacks a column, is not UTF-8, has a NUL or an empty side, and ``on_bad``
             is None.
     """
-    named = ("source", source), ("target", target), ("score", score)
-    wanted = [one for name, column in named for one in optional(name, f"{name}=", column)]
-    for name, _, column in wanted:
-        if column in (0, ""):
-            raise SettingsError(f"{name} is a column from 1, or from -1, or a name, not {column!r}")
-    columns = Columns(blank=score is not None, sides=(), first=tuple(wanted))
+    columns = _columns(source=source, target=target, score=score)
     with open_input(path) as stream:
         reader = RowReader(stream, str(path), columns, header, _REMEDY)
         if reader.doubt:
@@ -78,6 +73,15 @@ def read_rows(
                 raise InputError(reason, file=str(path), line=row.number, remedy=remedy)
             else:
                 on_bad(row.number, reason)
+
+
+def _columns(**named: int | str | None) -> Columns:
+    """Return the columns that are given by name; those of a row with a score may be blank."""
+    wanted = [one for name, column in named.items() for one in optional(name, f"{name}=", column)]
+    for name, _, column in wanted:
+        if column in (0, ""):
+            raise SettingsError(f"{name} is a column from 1, or from -1, or a name, not {column!r}")
+    return Columns(blank=named["score"] is not None, sides=(), first=tuple(wanted))
 
 
 def _fault(row: Row | BadRow) -> str:
