@@ -168,9 +168,9 @@ def test_no_other_objective_can_be_trained(changes: dict[str, object], message: 
 
 def test_a_resumed_run_reads_the_same() -> None:
     """The state of the learner is kept by the loop, as that of any other."""
-    for (inputs, pivots), (again, written) in zip(
-        list(islice(batches(SETTINGS), 7, 8))[0], next(batches(SETTINGS, skip=7)), strict=True
-    ):
+    eighth = next(islice(batches(SETTINGS), 7, None))
+    resumed = next(batches(SETTINGS, skip=7))
+    for (inputs, pivots), (again, written) in zip(eighth, resumed, strict=True):
         assert torch.equal(inputs[PIECES].ids, again[PIECES].ids)
         assert torch.equal(pivots.ids, written.ids)
 
