@@ -11,10 +11,16 @@ from typing import NamedTuple
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.language_options import as_tag, languages_option
-from bitextfilter.commands.frame.options import as_column, flag, is_given, option, row_options
+from bitextfilter.commands.frame.options import (
+    as_column,
+    flag,
+    is_given,
+    languages_option,
+    option,
+    row_options,
+)
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.words import Words
+from bitextfilter.commands.frame.words import Words, as_tag
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
 from bitextfilter.io.rows import BadRow, Columns, RawLines, Row, RowParser, TextColumn, with_texts
 from bitextfilter.io.workers import map_as_it_pays
@@ -147,7 +153,8 @@ class _Worker:
         if isinstance(row, BadRow):
             return row.line + b"\t" * self.explain + row.ending
         if self.places:
-            texts, repairs = zip(*map(_repaired, self.repairers, row.texts), strict=True)
+            each = zip(self.repairers, row.texts, strict=True)
+            texts, repairs = zip(*(repair(text) for repair, text in each), strict=True)
         else:
             fields = [self.repairers[0](field) for field in row.text.split("\t")]  # tabs stay
             texts = ("\t".join(text for text, _ in fields),)
@@ -165,7 +172,3 @@ class _Worker:
             return b"\t" + " ".join(repairs[0]).encode()
         sides = zip(("source", "target"), repairs, strict=True)
         return b"\t" + " ".join(f"{name}({side})" for side, done in sides for name in done).encode()
-
-
-def _repaired(repairer: Repairer, text: str) -> tuple[str, tuple[str, ...]]:
-    return repairer(text)

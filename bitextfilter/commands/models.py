@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame.command import command, group
-from bitextfilter.commands.frame.language_options import languages_option
-from bitextfilter.commands.frame.options import NumberRange, argument, flag, option
+from bitextfilter.commands.frame.options import (
+    NumberRange,
+    argument,
+    flag,
+    languages_option,
+    option,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import language_file
 from bitextfilter.commands.frame.words import Words

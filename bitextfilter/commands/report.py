@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     NATURAL,
     RowSettings,
     as_column,
+    languages_option,
     needs_own_file,
     option,
     row_options,
@@ -23,7 +23,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.io.files import make_folder
-from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
+from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of, optional
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Corpus, Report
@@ -32,24 +32,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 3.4e38
 """The highest score: scores are kept as float32."""
-
-
-@dataclass(frozen=True)
-class _ScoredColumns(Columns):
-    """The columns of a pair, of its *scores*, and of its *label* and *reasons* if it has them."""
-
-    scores: tuple[int | str, ...] = (-1,)
-    label: int | str | None = None
-    reasons: int | str | None = None
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return source, target, scores, label, reasons."""
-        made = [*super().wanted()]
-        made += [WantedColumn("score", "--column", where) for where in self.scores]
-        for name, where in (("label", self.label), ("reasons", self.reasons)):
-            if where is not None:
-                made.append(WantedColumn(name, f"--{name}", where))
-        return tuple(made)
 
 
 def as_names(value: str) -> tuple[str, ...]:
@@ -117,11 +99,9 @@ def main(run: Run, settings: _Settings) -> None:
     """Show scored pairs on one page: figures, samples, and a movable threshold.
 
     Writes one HTML file, which opens without the internet: each score over the sorted
-    corpus and its histogram, lengths, their ratio, pairs at each tenth of the corpus, and a
-    slider for a threshold, with the share that it keeps, the pairs next to it, and the command that
-    keeps these rows. --reasons adds what weighs against each pair shown, and the rows with each
-    reason; the manifest of bitext-filter the rows dropped by each rule. Any other manifest is shown
-    as a table. --against shows the figures of a second corpus beside these.
+    corpus and its histogram, lengths, pairs at each tenth of the corpus, and a slider for a
+    threshold, with the share that it keeps and the command that keeps these rows. --reasons and
+    the manifest of bitext-filter add why rows are bad; --against a second corpus.
 
     Rows without a score (no number, or infinite) are counted and left out. Memory: 9 bytes a row
     and 8 for each score. Pairs are shown from a random sample of 20,000, texts cut after 400
@@ -148,10 +128,12 @@ def main(run: Run, settings: _Settings) -> None:
         _write_plots(run, report, Path(settings.plots))
 
 
-def _columns(run: Run, settings: _Settings) -> _ScoredColumns:
-    files = run.row_settings
-    chosen = (settings.columns, settings.label, settings.reasons)
-    return _ScoredColumns(files.scol, files.tcol, True, *chosen)
+def _columns(run: Run, settings: _Settings) -> Columns:
+    """Return the columns of a pair, of its scores, and of its label and reasons if it has them."""
+    scores = (WantedColumn("score", "--column", where) for where in settings.columns)
+    label = optional("label", "--label", settings.label)
+    reasons = optional("reasons", "--reasons", settings.reasons)
+    return replace(run.row_settings.columns, blank=True, last=(*scores, *label, *reasons))
 
 
 def _check(run: Run, settings: _Settings) -> None:

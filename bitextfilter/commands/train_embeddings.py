@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
-from bitextfilter.commands.frame.options import COUNT, is_given, needs_own_file, option, row_options
+from bitextfilter.commands.frame.options import (
+    COUNT,
+    is_given,
+    languages_option,
+    needs_own_file,
+    option,
+    row_options,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
 

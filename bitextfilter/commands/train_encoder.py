@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import as_language
 from bitextfilter.commands.frame.options import FOLDER, is_given, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
@@ -23,6 +22,7 @@ from bitextfilter.commands.frame.training import (
     training_settings,
     weighted,
 )
+from bitextfilter.commands.frame.words import as_language
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     COUNT,
     FILE,
@@ -17,6 +16,7 @@ from bitextfilter.commands.frame.options import (
     argument,
     cores,
     flag,
+    languages_option,
     needs_own_file,
     option,
 )

@@ -17,7 +17,6 @@ from torch.utils.checkpoint import checkpoint
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.bleu import bleu, check_bleu
-from bitextfilter.io.rows import TemplatedColumns
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.settings import from_groups, group_rows
 from bitextfilter.text.normalise import Normalisation
@@ -155,12 +154,15 @@ class TranslatorConfig(NetworkConfig):
 
     @staticmethod
     def rows() -> list[tuple[str, str, str, str]]:
-        """Every setting as a row."""
+        """Every setting as a row; those of ``controlled`` without those of ``recurrent``."""
         config = TranslatorConfig.from_dict({})
+        fixed, recurrent, controlled = (TRANSLATORS.find(name).settings() for name in TRANSLATORS)
+        known = group_rows(recurrent, "shape", "recurrent and controlled")
+        told = {row[:3] for row in known}
         shapes = [
-            row
-            for name in TRANSLATORS
-            for row in group_rows(TRANSLATORS.find(name).settings(), "shape", name)
+            *group_rows(fixed, "shape", "transformer"),
+            *known,
+            *(r for r in group_rows(controlled, "shape", "controlled") if r[:3] not in told),
         ]
         return [
             ("architecture", f"`{config.architecture}`", ", ".join(TRANSLATORS), "the network"),
@@ -199,7 +201,7 @@ class TranslatorTraining(TrainingRun):
             check_bleu()
         name, wanted = self.config.architecture, self.config.architecture in TEMPLATED
         for file in self.files.pair_files():
-            given = file.target is None and isinstance(file.columns, TemplatedColumns)
+            given = file.target is None and bool(file.columns.last)
             if given != wanted:
                 raise SettingsError(
                     f"{file.source}: the architecture {name} "

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from bitextfilter.errors import InputError, ModelError, SettingsError
-from bitextfilter.pairs.pair_classifier import PairClassifier, build_classifier
-from bitextfilter.pairs.sentence_classifier import SentenceClassifier
-from bitextfilter.pairs.settings import (
+from bitextfilter.pairs.base import (
     SentenceClassifierSettings,
     WordClassifierSettings,
 )
+from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier, build_classifier
 from bitextfilter.training.classifier import (
     ClassifierLearner,
     ClassifierReport,

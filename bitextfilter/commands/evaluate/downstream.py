@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.evaluate.options import measurement
-from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     FOLDER,
     argument,
     as_amount,
     as_column,
     flag,
+    languages_option,
     option,
     options_of,
     row_options,

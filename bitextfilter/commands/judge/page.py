@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
-from bitextfilter.commands.frame.options import argument, flag, needs_own_file, option, row_options
+from bitextfilter.commands.frame.options import (
+    argument,
+    flag,
+    languages_option,
+    needs_own_file,
+    option,
+    row_options,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.judge.options import read_labels, read_sample, scale_option
 from bitextfilter.errors import InputError
