@@ -7,12 +7,14 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from bitextfilter.api.arguments import checked, in_python, is_number
 from bitextfilter.api.pairs import (
     Languages,
     Pair,
     check_member,
     check_name,
+    checked,
+    in_python,
+    is_number,
     language_codes,
     language_tags,
     member_number,

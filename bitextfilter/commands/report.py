@@ -21,7 +21,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import make_folder
 from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
 
@@ -164,14 +164,10 @@ def _check(run: Run, settings: _Settings) -> None:
         needs_own_file("--output", run.row_settings.output, inputs)
     if settings.against == "-" and "-" in run.row_settings.inputs:
         raise click.UsageError("--against needs another file than the input")
-    if settings.plots is None:
-        return
-    try:
-        import bitextfilter.reports.plots  # noqa: F401
-    except ModuleNotFoundError as error:
-        remedy = "pip install 'bitextfilter[report]'"
-        message = f"--plots needs {error.name}, which is not installed; {remedy}"
-        raise DeviceError(message) from error
+    if settings.plots is not None:
+        from bitextfilter.reports.charts import check_plots
+
+        check_plots()
 
 
 def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
@@ -319,7 +315,7 @@ def _no_score(column: int | str | None) -> click.UsageError:
 
 def _write_plots(run: Run, report: Report, folder: Path) -> None:
     """Write every figure, in every format."""
-    from bitextfilter.reports.plots import FORMATS, plotted
+    from bitextfilter.reports.charts import FORMATS, plotted
 
     make_folder(folder)
     for chart in report.charts:
