@@ -5,7 +5,7 @@
 # make lint      style, types and the links of the documentation alone
 # make docs      the documentation as a site, in site/
 # make man       a manual page of every command, in build/man/man1/
-# make check-long  tests of compiled code under the sanitizers, all of them
+# make check-long  all tests, the long ones too, and those of compiled code under the sanitizers
 # make torture   attacks on every command for HOURS hours, JOBS at once; counts add up in torture.json
 # make oldest    all tests with the oldest versions of packages that setup.cfg allows
 # make newest    all tests with the newest versions of packages, in a fresh environment
@@ -65,8 +65,9 @@ bench: install
 	$(VENV)/bin/python benchmarks/filter.py $(PAIRS)
 
 check-long: install
+	$(VENV)/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --all
 	mkdir -p build/sanitized
-	$(VENV)/bin/python tests/faults/sanitized.py build/sanitized tests/text/test_compiled_reading.py \
+	$(VENV)/bin/python tests/faults/sanitized.py build/sanitized all --all tests/text/test_compiled_reading.py \
 	    tests/filters/test_facts.py tests/similarity/test_vectors.py tests/encoders/test_averages.py \
 	    tests/search/test_compiled.py tests/pairs/test_compiled_words.py
 

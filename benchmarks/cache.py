@@ -27,8 +27,8 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from bitextfilter.io.cache import KEY_BYTES, Cache  # noqa: E402
 from bitextfilter.io.files import open_input  # noqa: E402
+from bitextfilter.scoring.cached_scores import KEY_BYTES, Cache  # noqa: E402
 
 LAUNCHER = HERE.parent / "bin" / "bitext-score"
 WINDOW = 12288

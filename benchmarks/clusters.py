@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.commands.frame.command import steady_speed_and_memory
-from bitextfilter.io.vector_file import VectorFile
+from bitextfilter.io.vectors import VectorFile
 from bitextfilter.search import cluster_plan as clusters
 from bitextfilter.search.compiled import EvenAxes, even_axes
 from bitextfilter.search.tasks import NeighbourFiles, Sides, nearest_in_file

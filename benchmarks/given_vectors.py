@@ -90,12 +90,15 @@ def main() -> None:
     options = parser.parse_args()
 
     from bitextfilter.io.files import read_lines
-    from bitextfilter.io.given_vectors import open_sides
+    from bitextfilter.io.rows import RowReader, strict
+    from bitextfilter.io.vectors import GivenRows, open_sides
     from bitextfilter.scoring.model import Model, load
     from bitextfilter.scoring.score_columns import GivenColumns
 
-    rows = [line.split("\t") for line in islice(read_lines(options.pairs), options.number)]
-    sides = [row[0] for row in rows], [row[1] for row in rows]
+    lines = [line.encode() for line in islice(read_lines(options.pairs), options.number)]
+    reader = RowReader(lines, options.pairs)
+    rows = list(strict(reader))
+    sides = [row.source for row in rows], [row.target for row in rows]
     own = load(options.model)
     with tempfile.TemporaryDirectory() as folder:
         statics = {}
@@ -106,7 +109,7 @@ def main() -> None:
         paths = [f"{folder}/{name}.npy" for name in ("source", "target")]
         for path, side, language in zip(paths, sides, own.languages, strict=True):
             np.save(path, own.encode(side, language))
-        columns = GivenColumns(open_sides(paths), ("cosine",), None)
+        columns = GivenColumns(GivenRows(reader, open_sides(paths)), ("cosine",), None)
 
         def scorer(model: Model) -> Callable[[slice], object]:
             return lambda part: model.score(sides[0][part], sides[1][part], "cosine")
@@ -114,7 +117,7 @@ def main() -> None:
         ways: dict[str, Callable[[slice], object]] = {
             own.name: scorer(own),
             **{f"static, {name}": scorer(model) for name, model in statics.items()},
-            "given vectors": lambda part: columns.score(np.arange(len(rows))[part]),
+            "given vectors": lambda part: columns.score(rows[part], {}),
         }
         best = dict.fromkeys(ways, 0.0)
         for _ in range(options.turns):

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from bitextfilter import load
 from bitextfilter.arrays import Vectors
 from bitextfilter.io.files import read_lines
-from bitextfilter.io.vector_file import VectorFile, VectorWriter
+from bitextfilter.io.vectors import VectorFile, VectorWriter
 from bitextfilter.io.workers import LocalEngine, map_blocks
 from bitextfilter.models.device import free_memory
 from bitextfilter.search.device import (

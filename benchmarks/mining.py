@@ -174,8 +174,8 @@ class Naive(NamedTuple):
 
 def naive(folder: Path, planted: list[str], rows: int, options: argparse.Namespace) -> Naive:
     """Search for the nearest of some sources by products of all with all."""
-    from bitextfilter.io.sentence_file import SentenceFile
-    from bitextfilter.io.vector_file import VectorFile
+    from bitextfilter.io.spill import SentenceFile
+    from bitextfilter.io.vectors import VectorFile
     from bitextfilter.scoring.model import load
     from bitextfilter.search.tasks import NeighbourFiles
 

@@ -95,9 +95,9 @@ def legend(axes: Axes, columns: int) -> None:
 def recovery(axes: Axes) -> None:
     """Draw errors of recovery by model and set."""
     rows = table("notes/encoders.md", "Sentence alignment recovery", 2)
+    sets = [row[0].split(", ")[0] for row in rows]
     models = ("en-de-autoencoder", "en-de", "averaging")
-    sets = [row[0].split(", ")[0] for row in rows if row[0]]
-    series = {name: column([row for row in rows if row[1] == name], 2) for name in models}
+    series = {name: column(rows, index) for index, name in enumerate(models, 1)}
     bars(axes, sets, series)
     axes.set_xlabel("wrong translations by CSLS, % (lower is better)")
 
@@ -114,7 +114,7 @@ def noise(axes: Axes) -> None:
     """Draw the AUC of the default score for each kind of noise."""
     rows = table("notes/filtering.md", "Clean pairs and noise")
     rows.sort(key=lambda row: float(row[2]))
-    series = {"en-de": column(rows, 2), "the former en-de": column(rows, 6)}
+    series = {"en-de": column(rows, 2), "the former en-de": column(rows, 4)}
     bars(axes, [row[0] for row in rows], series, start=0.5)
     axes.set_xlim(0.5, 1.03)
     axes.set_xlabel("AUC: clean against damaged pairs (0.5 is chance)")
@@ -157,7 +157,7 @@ def data(axes: Axes) -> None:
 
 def objective(axes: Axes) -> None:
     """Draw the error of translation and autoencoding alone over the pairs read."""
-    rows = table("notes/autoencoder.md", "The curve")
+    rows = table("notes/encoders.md", "The curve")
     names = "random vectors", "en-de's vectors", "random vectors, float32"
     for index, label in enumerate(names, 1):
         known = [row for row in rows if row[index]]
@@ -176,11 +176,10 @@ def speed(axes: Axes) -> None:
     """Draw pairs a second of bitext-score and of large encoders of random weights."""
     section = "Scoring, beside encoders of the shape of LaBSE and LASER"
     rows = [
-        [f"en-de, {row[1].split(',')[0]}", row[3]]
-        for row in table("notes/scoring-speed.md", section)[:2]
+        [f"en-de, {row[1].split(',')[0]}", row[3]] for row in table("notes/speed.md", section)[:2]
     ]
     shape = ""
-    for name, pairs, *_ in table("notes/scoring-speed.md", section, 2):
+    for name, pairs, *_ in table("notes/speed.md", section, 2):
         shape = name.split(" (")[0] if "-shaped" in name else shape
         rows.append([f"{shape}, {name.split(', ')[-1]}", pairs])
     bars(axes, column(rows, 0), {"": column(rows, 1)}, start=1)
@@ -190,15 +189,15 @@ def speed(axes: Axes) -> None:
 
 def stages(axes: Axes) -> None:
     """Draw the time of each stage of bitext-score."""
-    rows = table("notes/scoring-speed.md", "bitext-score, stage by stage")[:5]
-    series = {"mlp": column(rows, 1), "cosine": column(rows, 3)}
+    rows = table("notes/speed.md", "bitext-score, stage by stage")[:5]
+    series = {"mlp": column(rows, 1), "cosine": column(rows, 2)}
     bars(axes, [row[0] for row in rows], series)
     axes.set_xlabel("microseconds a pair, two threads")
 
 
 def mining(axes: Axes) -> None:
     """Draw seconds of mining over the number of lines, beside brute force."""
-    curves(axes, table("notes/search.md", "Mining at scale"), {"bitext-align": 4, "brute force": 7})
+    curves(axes, table("notes/speed.md", "Mining at scale"), {"bitext-align": 4, "brute force": 7})
     axes.set_yscale("log")
     axes.set_ylim(bottom=5)
     axes.set_xlabel("lines a side, two cores")

@@ -135,7 +135,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
         from bitextfilter.commands.frame.run import Run
         from bitextfilter.commands.score import main as command
         from bitextfilter.encoders.averages import AverageEncoder
-        from bitextfilter.scoring import score_columns
+        from bitextfilter.scoring.model import Model
         from bitextfilter.text import language
         from bitextfilter.text.processor import TextProcessor
     from bitextfilter.encoders.base import Encoder
@@ -149,7 +149,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
         patched(Encoder, "encode", lambda f: watch.on("encode", f)),
         patched(AverageEncoder, "encode", lambda f: watch.on("encode", f)),
         patched(language, "check_columns", lambda f: watch.on("check columns", f)),
-        patched(score_columns, "score_pairs", lambda f: watch.on("score", f)),
+        patched(Model, "score", lambda f: watch.on("score", f)),
         patched(Product, "add_to", noting(products)),
         watch.stage("write"),
     ):

@@ -26,7 +26,7 @@ import opusfilter
 from bitextfilter.api.cleaning import Filter
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import is_blank
-from bitextfilter.scoring.model import check_measures, load
+from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import recommended_threshold
 
 Pair = Sequence[str]
@@ -95,7 +95,7 @@ class BitextScoreFilter(_WindowFilter):
         super().__init__(**others)
         self.model = load(model, device, threads)
         self.measure = measure or self.model.default_measure
-        check_measures(self.model, [self.measure], self.model.background)
+        self.model.check([self.measure])
         if threshold == "recommended":
             threshold = recommended_threshold(model, self.measure).threshold
         if isinstance(threshold, str):

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import naming_input, read_small
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 
 _Settings = TypeVar("_Settings")
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from gate import left_out
 from hypothesis import settings
 from tqdm import tqdm
 from warm import warm
@@ -30,9 +31,19 @@ LONG = {"distributed", "system", "test_docs.py"}
 """Folders and files of the longest tests."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest tests, so that no process ends alone."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add an option for the tests that the gate leaves out."""
+    parser.addoption("--all", action="store_true", help="Run all cases of tests marked gate(...).")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that no process ends alone; leave out some cases."""
     items.sort(key=lambda item: LONG.isdisjoint(item.path.parts))
+    if config.getoption("--all") or any("::" in name for name in config.args):
+        return
+    out = left_out(items)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
+    items[:] = [item for item in items if item.nodeid not in out]
 
 
 def _failed(report: Any) -> None:

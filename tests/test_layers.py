@@ -35,7 +35,7 @@ OWNERS = {
     "ctranslate2": {"translation/ctranslate2_translator.py"},
     "faiss": {"search/faiss_index.py"},
     "fasttext": {"text/language.py", "training/word_vectors.py"},
-    "fsspec": {"io/remote.py"},
+    "fsspec": {"io/sources.py"},
     "jinja2": {"reports/page.py"},
     "kenlm": {"filters/fluency.py"},
     "lingua": {"text/language.py"},
@@ -77,8 +77,8 @@ OWNERS = {
     "tqdm": {"commands/"},
     "xopen": {"io/files.py"},
     "babel": {"languages.py"},
-    "backports": {"io/unpack.py"},
-    "compression": {"io/unpack.py"},
+    "backports": {"io/sources.py"},
+    "compression": {"io/sources.py"},
 }
 """Third-party packages (and the type stubs of Python itself), and where they may be imported."""
 
@@ -155,7 +155,7 @@ def listing_faults(path: str, tree: ast.Module) -> Iterator[str]:
     """Uses of ``Path.glob``, which takes a folder that cannot be listed for an empty one."""
     for node in ast.walk(tree) if path not in CLEARING else ():
         if isinstance(node, ast.Attribute) and node.attr in ("glob", "rglob"):
-            yield f"{path}:{node.lineno}: io/digests.py has paths_within instead of {node.attr}"
+            yield f"{path}:{node.lineno}: io/records.py has paths_within instead of {node.attr}"
 
 
 def faults(path: str, source: str) -> list[str]:

@@ -18,6 +18,7 @@ def words(svg: bytes) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]*)</text>", svg.decode())
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_a_picture_shows_the_figures_of_its_table(name: str) -> None:
     made = picture(name)

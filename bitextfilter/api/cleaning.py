@@ -183,8 +183,7 @@ class _Alike(NamedTuple):
 
     def settings(self, duplicates: DedupSettings) -> AgainstSettings:
         """Return the definition; parts to ignore, and languages, are those of duplicates."""
-        from bitextfilter.corpus.other_texts import AgainstSettings
-        from bitextfilter.corpus.shared_ngrams import Likeness
+        from bitextfilter.corpus.other_texts import AgainstSettings, Likeness
 
         equal, near, within = self.words
         if min(self.words) < 1:
@@ -315,7 +314,7 @@ def noise(
 
     Raises SettingsError for an unknown kind, a rate out of range, or a kind without its material.
     """
-    from bitextfilter.noise.making import NOISE_KINDS, even_rates, noise_settings, noisy_pairs
+    from bitextfilter.noise.damage import NOISE_KINDS, even_rates, noise_settings, noisy_pairs
     from bitextfilter.text.words import sentence_list
 
     others = sentence_list(foreign, "foreign")

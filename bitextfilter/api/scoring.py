@@ -129,7 +129,7 @@ def cut_of(
     Raises InputError if the scores of the pairs, their members at *place*, are of another model. A
     UserWarning tells where margins may be.
     """
-    from bitextfilter.scoring import score_check as check
+    from bitextfilter.scoring import row_checks as check
 
     model = DEFAULT_MODEL if model is None else model
     loaded = load(model) if isinstance(model, str | Path) else model
@@ -172,10 +172,9 @@ def explain(
     in number.
     """
     from bitextfilter.filters.explanations import Explainer
-    from bitextfilter.scoring.model import check_measures
 
     measure = model.default_measure if similarity is None else similarity
-    check_measures(model, [measure], model.background)
+    model.check([measure])
     sides = sentence_sides(sources, targets, paired=True)
 
     def score(some: Sequence[str], others: Sequence[str]) -> Scores:
@@ -278,7 +277,7 @@ def _mined(
     model: Model, sides: tuple[list[str], list[str]], settings: MiningSettings
 ) -> list[tuple[str, str, float]]:
     """Return the pairs of two collections, best first."""
-    from bitextfilter.io.vector_file import as_kept
+    from bitextfilter.io.vectors import as_kept
     from bitextfilter.mining.comparable import choose_pairs, scorer_for
     from bitextfilter.search.bidirectional import bidirectional_search
     from bitextfilter.similarity.vectors import unit_rows

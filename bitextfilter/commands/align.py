@@ -56,8 +56,8 @@ from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Indices
-    from bitextfilter.io.given_vectors import GivenRows, GivenVectors
-    from bitextfilter.io.sentence_file import SentenceFile
+    from bitextfilter.io.spill import SentenceFile
+    from bitextfilter.io.vectors import GivenRows, GivenVectors
     from bitextfilter.mining.comparable import Mined, MiningSettings
     from bitextfilter.mining.model_alignment import CollectionMiner
     from bitextfilter.mining.vector_sources import VectorSource
@@ -179,7 +179,7 @@ def _good_rows(run: Run, reader: RowReader, rows: GivenRows | None = None) -> It
 
 def _placed(run: Run, reader: RowReader, file: GivenVectors) -> Iterator[tuple[list[str], Indices]]:
     """Yield the sentences of a file, window by window, and the places of their vectors."""
-    from bitextfilter.io.given_vectors import GivenRows
+    from bitextfilter.io.vectors import GivenRows
 
     rows = GivenRows(reader, [file])
     for window in _good_rows(run, reader, rows):
@@ -285,7 +285,7 @@ def _best_of_given(
     reader: RowReader, file: GivenVectors, settings: _Settings, mining: MiningSettings
 ) -> tuple[GivenRows, _Best]:
     """Return the rows of a reader, and the function that finds the best by their vectors."""
-    from bitextfilter.io.given_vectors import GivenRows
+    from bitextfilter.io.vectors import GivenRows
     from bitextfilter.mining.model_alignment import IndexMiner
     from bitextfilter.search.index_tasks import given_maker
 
@@ -301,7 +301,6 @@ def _best_of_given(
 def _mining_settings(run: Run, model: Model | None, settings: _Settings) -> MiningSettings:
     """Return how pairs are found; SettingsError if the model, or given vectors, cannot."""
     from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings
-    from bitextfilter.scoring.model import check_measures
 
     mining = MiningSettings(
         settings.similarity or ("joint" if model and model.classifier else "csls"),
@@ -313,7 +312,7 @@ def _mining_settings(run: Run, model: Model | None, settings: _Settings) -> Mini
     if mining.similarity in NEEDS_CLASSIFIER:
         if model is None:
             raise SettingsError(f"{mining.similarity} needs a model: vectors are given")
-        check_measures(model, ["mlp"], None)
+        model.check(["mlp"])
     return mining
 
 

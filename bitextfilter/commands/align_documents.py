@@ -43,7 +43,7 @@ from bitextfilter.io.files import open_output, stream_name
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
-    from bitextfilter.io.given_vectors import GivenVectors
+    from bitextfilter.io.vectors import GivenVectors
     from bitextfilter.mining.documents import Alignment
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model

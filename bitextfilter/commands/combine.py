@@ -20,7 +20,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import BadRow, Row
 
 if TYPE_CHECKING:
-    from bitextfilter.io.number_columns import NumberColumns
+    from bitextfilter.io.columns import NumberColumns
     from bitextfilter.scoring.score_combiner import Combiner
 
 
@@ -61,8 +61,8 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-combine combiner.json --header < scored.tsv > combined.tsv
         bitext-combine combiner.json --column 3 --column 5 scored.tsv.gz | bitext-rank
     """
+    from bitextfilter.io.columns import NumberColumns
     from bitextfilter.io.files import read_small
-    from bitextfilter.io.number_columns import NumberColumns
     from bitextfilter.scoring.score_combiner import combiner_of
 
     path, files = settings.combiner, run.row_settings

@@ -20,11 +20,10 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.other_formats import refuse_table
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.formats.registry import (
+from bitextfilter.corpus.formats.base import (
     FORMATS,
-    all_options,
     format_of,
-    formats_with,
+    formats_by_option,
     read_formats,
     written_formats,
 )
@@ -149,8 +148,7 @@ def _check(run: Run, settings: _Settings) -> None:
             raise click.UsageError(
                 f"{message}; --to, or the name after -o, tells the format to write"
             )
-    for name in sorted(all_options()):
-        read, written = formats_with(name)
+    for name, (read, written) in formats_by_option().items():
         if is_given(name) and source not in read and target not in written:
             sides = {"--from": read, "--to": written}
             places = [

@@ -189,7 +189,7 @@ class _Others:
                 raise click.UsageError(f"--{name} is for --against-match near")
         if "-" in self.files:
             raise click.UsageError("--against needs a file, not stdin")
-        from bitextfilter.corpus.formats.registry import format_of
+        from bitextfilter.corpus.formats.base import format_of
 
         for path in self.files:
             if (form := format_of(path)) not in (None, "tsv", "parquet", "arrow"):
@@ -219,8 +219,7 @@ class _Others:
 
     def definition(self, settings: _Settings) -> AgainstSettings:
         """Return the definition of the texts that occur in these files."""
-        from bitextfilter.corpus.other_texts import AgainstSettings
-        from bitextfilter.corpus.shared_ngrams import Likeness
+        from bitextfilter.corpus.other_texts import AgainstSettings, Likeness
 
         equal, alike, within = self.against_words or _WORDS
         likeness = Likeness(self.ngram or 2, self.overlap or 0.7, alike, within)

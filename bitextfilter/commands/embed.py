@@ -11,8 +11,8 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import ModelName, Scaling, as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
-from bitextfilter.io.remote import is_remote
 from bitextfilter.io.rows import BadRow, Row, TextColumn
+from bitextfilter.io.sources import is_remote
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def main(run: Run, settings: _Settings) -> None:
     """
     import numpy as np
 
-    from bitextfilter.io.vector_file import ArrayWriter
+    from bitextfilter.io.vectors import ArrayWriter
 
     output = run.output()
     run.facts["language"] = settings.language

@@ -17,12 +17,11 @@ from bitextfilter.commands.frame.training import language_file
 from bitextfilter.commands.frame.words import Words
 from bitextfilter.errors import InputError, ModelError, NotFoundError
 from bitextfilter.io.files import read_small, stream_name
-from bitextfilter.io.json_text import json_bytes, parse_json
+from bitextfilter.io.records import json_bytes, parse_json
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.grades import Grade
-    from bitextfilter.scoring.thresholds import Threshold
+    from bitextfilter.scoring.thresholds import Grade, Threshold
 
 
 _FORMATS = ("sentence-transformers", "onnx")
@@ -97,8 +96,8 @@ def show_model(run: Run, settings: _Shown) -> None:
         bitext-models show --card en-de
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.scoring.grades import read_grades
     from bitextfilter.scoring.inspection import describe_model
+    from bitextfilter.scoring.thresholds import read_grades
 
     output = run.output("-")
     if settings.card + settings.attribution + settings.as_json > 1:
@@ -336,7 +335,7 @@ def grade(run: Run, settings: _Graded) -> None:
         naming_pair,
         writing_folder,
     )
-    from bitextfilter.scoring.grades import merge_grades, read_grades, write_grades
+    from bitextfilter.scoring.thresholds import merge_grades, read_grades, write_grades
     from bitextfilter.training.multilingual_training import grade_languages
 
     folder, source = Path(settings.folder), find_model(settings.name)

@@ -17,9 +17,9 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines
 from bitextfilter.io.rows import BadRow, Row, RowReader, with_texts
 from bitextfilter.languages import any_language
-from bitextfilter.noise.crawl import CRAWL_NOISE
-from bitextfilter.noise.making import (
+from bitextfilter.noise.damage import (
     CLEAN,
+    CRAWL_NOISE,
     GROUPS,
     NoiseSettings,
     even_rates,

@@ -32,11 +32,11 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.documents import FileUses, ListedDocument, ListedPair, read_collection
 from bitextfilter.io.files import locked
-from bitextfilter.io.json_text import json_bytes
+from bitextfilter.io.records import json_bytes
 from bitextfilter.io.work_folder import passing_folder
 
 if TYPE_CHECKING:
-    from bitextfilter.io.document_store import DocumentStore
+    from bitextfilter.io.documents import DocumentStore
     from bitextfilter.mining.comparable import Mined
     from bitextfilter.mining.document_pairing import DocumentPairer
     from bitextfilter.scoring.model import Model

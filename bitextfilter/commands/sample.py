@@ -148,18 +148,14 @@ def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
     sides = run.row_settings.columns
     columns = ScoredColumns(sides.source, sides.target, True, settings.column, _SIDES)
     if given:
-        from bitextfilter.io.given_vectors import GivenRows
-
         given.check(("device",))
-        source, target = given.open(run)
         reader = run.rows(columns)
-        rows = GivenRows(reader, (source, target))
+        rows = given.rows(run, reader)
 
         def take(good: Sequence[Row]) -> tuple[Vectors, Vectors]:
-            places = rows.places(good)
-            return source[places], target[places]
+            return rows.vectors(good, 0), rows.vectors(good, 1)
 
-        vectors = run.enter(PairVectors(source.dim))
+        vectors = run.enter(PairVectors(rows.files[0].dim))
         return _Incoming(reader, _judged(rows, reader), take, vectors, array("Q"), run.model)
     model, reader = run.model(), run.rows(columns)
 

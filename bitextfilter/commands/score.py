@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -33,17 +32,15 @@ from bitextfilter.settings import none_of
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
     from bitextfilter.filters.explanations import Explainer
-    from bitextfilter.io.cache import Cache
-    from bitextfilter.io.spill import Scratch
-    from bitextfilter.scoring.background import BackgroundSample
-    from bitextfilter.scoring.score_columns import (
-        GivenColumns,
-        Sampled,
-        ScoreColumns,
-        VectorColumns,
-    )
+    from bitextfilter.io.vectors import GivenRows
+    from bitextfilter.scoring.cached_scores import Cache
+    from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns
     from bitextfilter.text.processor import TextProcessor
 
+_Window = list[Row | BadRow]
+
+INPUT = "input"
+"""In place of a file of neighbours: those of the input itself."""
 
 _OF_A_MODEL = ("model", "languages", "column_check", "device")
 
@@ -94,9 +91,9 @@ class _Settings:
         if self.neighbours and not set(margins) & set(self.measures):
             *some, last = margins
             raise click.UsageError(f"--neighbours is for --similarity {', '.join(some)} or {last}")
-        if self.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
+        if self.neighbours == INPUT and (run.scaling.by_shards or run.scaling.shard):
             raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
-        if self.neighbours == "input" and program.scorer_command is not None:
+        if self.neighbours == INPUT and program.scorer_command is not None:
             raise click.UsageError("--neighbours input goes without --scorer-command")
         if program.scorer_command is not None and not set(self.measures) - {program.scorer_name}:
             needs_none_of(_OF_A_MODEL, "has no effect with --scorer-command alone: name a measure")
@@ -163,214 +160,158 @@ def main(
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --scorer-command 'python qe.py' --scorer-name qe --cache scores < pairs.tsv
     """
-    _run(run, settings, scorers, asked, given)
+    _Scoring(settings, scorers, asked, given).over_shards(run)
 
 
-def _run(
-    run: Run,
-    settings: _Settings,
-    scorers: ScorerOptions,
-    program: ScorerCommand,
-    given: VectorFiles,
-) -> None:
-    """Score all rows, by given vectors if there are any."""
-    program.check()
-    settings.check(run, program)
-    scorers.check(settings.measures)
-    if given:
-        given.check(("explain", "cache", "column_check", "device", "scorer_command"))
-        by_vectors = partial(_score_given, settings=settings, given=given)
-        given.check_count(run, over_shards(run, by_vectors, run.output()))
-        return
-    work = partial(_score, settings=settings, scorers=scorers, program=program)
-    over_shards(run, work, run.output())
+@dataclass(frozen=True)
+class _Scoring:
+    """How the rows of a run are scored, or of one of its shards."""
+
+    settings: _Settings
+    scorers: ScorerOptions
+    program: ScorerCommand
+    given: VectorFiles
+
+    def over_shards(self, run: Run) -> None:
+        """Write all rows of a run, as one shard or several."""
+        self.program.check()
+        self.settings.check(run, self.program)
+        self.scorers.check(self.settings.measures)
+        if self.given:
+            self.given.check(("explain", "cache", "column_check", "device", "scorer_command"))
+        last = over_shards(run, self, run.output())
+        if self.given:
+            self.given.check_count(run, last)
+
+    def __call__(self, run: Run, output: BinaryIO) -> int | None:
+        """Write all rows with scores; returns the number of the last one of given vectors."""
+        from bitextfilter.scoring.score_columns import ScoreLines
+
+        settings, cache, given = self.settings, None, None
+        run.row_checks.columns = settings.column_check
+        reader = run.rows()
+        columns: GivenColumns | ScoreColumns
+        if self.given:
+            given = self.given.rows(run, reader)
+            windows, columns = run.windows(given), self._of_given(run, given)
+        else:
+            if settings.cache is not None:
+                from bitextfilter.scoring.cached_scores import Cache
+
+                cache = run.enter(Cache(settings.cache))
+            windows, columns = self._of_models(run, reader, cache)
+        run.facts["similarity"] = ",".join(columns.measures)
+        if settings.neighbours == INPUT:
+            windows = _read_twice(run, columns, reader, windows)
+        explainer = _explainer(columns) if settings.explain else None
+        names = (*columns.measures, *(["reasons"] if explainer else ()))
+        if not settings.score_only:
+            output.write(reader.first_line(names))
+        elif reader.header is not None and reader.starts:
+            output.write("\t".join(names).encode() + b"\n")
+        form = ScoreLines(settings.digits, settings.score_only, explainer)
+        for window, known in self._with_known(run, reader, windows, cache):
+            good = [row for row in window if isinstance(row, Row)]
+            output.write(form.lines(window, good, columns.score(good, known)))
+        return None if given is None else given.last
+
+    def _of_given(self, run: Run, rows: GivenRows) -> GivenColumns:
+        """Return the scores of rows by given vectors."""
+        from bitextfilter.scoring.background import named_background
+        from bitextfilter.scoring.score_columns import GivenColumns
+
+        named = self.settings.neighbours
+        background = None if named is None else named_background(named, rows.files[0].dim)
+        measures = self.settings.measures or ("cosine",)
+        return GivenColumns(rows, measures, background, run.common.threads)
+
+    def _of_models(
+        self, run: Run, reader: RowReader, cache: Cache | None
+    ) -> tuple[Iterator[_Window], ScoreColumns]:
+        """Return the windows of rows, and their scores by models of the languages of the columns.
+
+        The first rows name the two languages of a model of more. Raises SettingsError where the
+        text does not tell.
+        """
+        from bitextfilter.scoring.row_checks import checked_windows, first_rows
+
+        names, size = self.program.measures(self.settings.measures), run.common.batch_size
+        by_program = self.program.scorer_command is not None
+        windows = row_windows(reader, size) if by_program else run.windows(reader)
+        encoded = not names or set(names) & set(MEASURES)
+        if run.shard is None and encoded and run.languages_open:
+            windows, first = first_rows(windows)
+            name_languages(run, first)
+        columns, processor = self._columns(run, names, cache)
+        if self.settings.column_check and reader.starts and processor is not None:
+            windows = checked_windows(windows, processor, size, run.warn)
+        return windows, columns
+
+    def _columns(
+        self, run: Run, names: tuple[str, ...], cache: Cache | None
+    ) -> tuple[ScoreColumns, TextProcessor | None]:
+        """Load the models of the measures; also return a text processor of the languages."""
+        from bitextfilter.scoring.score_columns import ScoreColumns
+
+        others = tuple(name for name in names if name in TRANSLATION_MEASURES)
+        model = scorers = processor = None
+        if not names or set(names) & set(MEASURES):
+            model = run.model()
+            if (named := self.settings.neighbours) is not None:
+                from bitextfilter.scoring.background import named_background
+
+                model = replace(model, background=named_background(named, model.encoder.dim))
+            names, processor = names or (model.default_measure,), model.processor
+            model.check(name for name in names if name in MEASURES)
+        if others:
+            languages = processor.languages if processor else None
+            loaded = load_scorers(run, self.scorers, others, languages)
+            scorers, processor = loaded.scorers, processor or loaded.processor
+        return ScoreColumns(names, model, scorers, run.counts, cache), processor
+
+    def _with_known(
+        self, run: Run, reader: RowReader, windows: Iterator[_Window], cache: Cache | None
+    ) -> Iterator[tuple[_Window, dict[str, Scores]]]:
+        """Yield windows with the scores of the program, if there is one, by its name."""
+        if self.program.scorer_command is None:
+            for window in windows:
+                yield window, {}
+        else:
+            for window, found in self.program.scored(run, reader, windows, cache):
+                yield window, {self.program.scorer_name: found}
 
 
-def _score(
-    run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions, program: ScorerCommand
-) -> None:
-    """Score the rows of a run."""
-    from bitextfilter.scoring.column_languages import checked_windows
-    from bitextfilter.scoring.score_columns import ScoreLines
-
-    run.row_checks.columns = settings.column_check
-    rows, by_program = run.rows(), program.scorer_command is not None
-    names = program.measures(settings.measures)
-    size = run.common.batch_size
-    windows = row_windows(rows, size) if by_program else run.windows(rows)
-    encoded = not names or set(names) & set(MEASURES)
-    if run.shard is None and encoded and run.languages_open:
-        windows = _with_languages(run, windows)
-    cache = _cache(run, settings)
-    columns, processor = _columns(run, names, settings, scorers, cache)
-    if settings.column_check and rows.starts and processor is not None:
-        windows = checked_windows(windows, processor, size, run.warn)
-    if settings.neighbours == "input" and columns.vectors is not None:
-        windows = _read_twice(run, columns.vectors, rows, windows)
-    explainer = _explainer(columns) if settings.explain else None
-    _write_names(output, rows, (*columns.measures, *(["reasons"] if explainer else ())), settings)
-    lines = ScoreLines(settings.digits, settings.score_only, explainer)
-    if not by_program:
-        score = partial(_by_texts, columns.score)
-        for window in windows:
-            output.write(lines(window, score))
-        return
-    for window, found in program.scored(run, rows, windows, cache):
-        scored = partial(columns.score, known={program.scorer_name: found})
-        output.write(lines(window, partial(_by_texts, scored)))
-
-
-def _by_texts(
-    score: Callable[[Sequence[str], Sequence[str]], Scores], rows: Sequence[Row]
-) -> Scores:
-    """Return the scores of rows by their texts."""
-    from bitextfilter.scoring.score_columns import sides
-
-    return score(*sides(rows))
-
-
-def _cache(run: Run, settings: _Settings) -> Cache | None:
-    """Open the cache, if there is one."""
-    if settings.cache is None:
-        return None
-    from bitextfilter.io.cache import Cache
-
-    return run.enter(Cache(settings.cache))
-
-
-def _write_names(
-    output: BinaryIO, rows: RowReader, names: Sequence[str], settings: _Settings
-) -> None:
-    """Write the line above the rows, if there is one."""
-    if not settings.score_only:
-        output.write(rows.first_line(names))
-    elif rows.header is not None and rows.starts:
-        output.write("\t".join(names).encode() + b"\n")
-
-
-def _score_given(run: Run, output: BinaryIO, settings: _Settings, given: VectorFiles) -> int:
-    """Score the rows of a run by given vectors; returns the number of the last row."""
-    from bitextfilter.io.given_vectors import GivenRows
-    from bitextfilter.scoring.score_columns import GivenColumns, ScoreLines
-
-    reader, files = run.rows(), given.open(run)
-    measures = settings.measures or ("cosine",)
-    columns = GivenColumns(files, measures, settings.neighbours, run.common.threads)
-    run.facts["similarity"] = ",".join(measures)
-    rows = GivenRows(reader, files, whole=run.shard is None)
-    windows = run.windows(rows)
-    if settings.neighbours == "input":
-        windows = _given_twice(run, columns, reader, windows)
-    _write_names(output, reader, measures, settings)
-    lines = ScoreLines(settings.digits, settings.score_only)
-    for window in windows:
-        output.write(lines(window, lambda good: columns.score(rows.places(good))))
-    return rows.last
-
-
-def _given_twice(
-    run: Run, columns: GivenColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
-) -> Iterator[list[Row | BadRow]]:
-    """As :func:`_read_twice`, with given vectors."""
-    from bitextfilter.io.given_vectors import GivenRows
-    from bitextfilter.scoring.score_columns import sampled_vectors
-
-    sampled = sampled_vectors(columns, rows, _scratches(run))
-    again, columns.background = _read_first(run, rows, windows, sampled)
-    return run.windows(GivenRows(again, columns.files), again=True)
-
-
-def _explainer(columns: ScoreColumns) -> Explainer:
+def _explainer(columns: GivenColumns | ScoreColumns) -> Explainer:
     """Return the explainer of the first measure of vectors; UsageError if there is none."""
     from bitextfilter.filters.explanations import Explainer
+    from bitextfilter.scoring.score_columns import ScoreColumns
 
-    if columns.vectors is None:
+    if not isinstance(columns, ScoreColumns) or columns.model is None:
         raise click.UsageError("--explain is for the measures of --model")
-    vectors, name = columns.vectors, columns.vectors.names[0]
+    model, name = columns.model, columns.of_model[0]
 
     def score(sources: Sequence[str], targets: Sequence[str]) -> Scores:
-        return vectors.score(sources, targets, [name])[name]
+        return model.score(sources, targets, name)[name]
 
-    return Explainer(score, name, vectors.model.languages)
-
-
-def _columns(
-    run: Run,
-    names: tuple[str, ...],
-    settings: _Settings,
-    options: ScorerOptions,
-    cache: Cache | None,
-) -> tuple[ScoreColumns, TextProcessor | None]:
-    """Load the models of the measures; also return a text processor of the columns' languages."""
-    from bitextfilter.scoring.cached_scores import CachedScores
-    from bitextfilter.scoring.score_columns import (
-        ColumnGroup,
-        ModelScorerColumns,
-        ScoreColumns,
-        VectorColumns,
-    )
-
-    of_vectors = tuple(name for name in names if name in MEASURES)
-    of_translation = tuple(name for name in names if name in TRANSLATION_MEASURES)
-    groups: list[ColumnGroup] = []
-    processor = None
-    if of_vectors or not names:
-        model = run.model()
-        of_vectors = of_vectors or (model.default_measure,)
-        groups.append(VectorColumns(model, of_vectors, settings.neighbours))
-        processor = model.processor
-    if of_translation:
-        languages = processor.languages if processor else None
-        loaded = load_scorers(run, options, of_translation, languages)
-        groups.append(ModelScorerColumns(loaded.scorers, of_translation))
-        processor = processor or loaded.processor
-    cached = CachedScores(cache, run.counts) if cache is not None and groups else None
-    columns = ScoreColumns(names or of_vectors, groups, run.counts, cached)
-    run.facts["similarity"] = ",".join(columns.measures)
-    return columns, processor
-
-
-def _with_languages(
-    run: Run, windows: Iterator[list[Row | BadRow]]
-) -> Iterator[list[Row | BadRow]]:
-    """Return the same windows; their first rows name the two languages of a model of more.
-
-    Raises SettingsError where the text does not tell.
-    """
-    from bitextfilter.scoring.column_languages import first_rows
-
-    windows, first = first_rows(windows)
-    name_languages(run, first)
-    return windows
+    return Explainer(score, name, model.languages)
 
 
 def _read_twice(
-    run: Run, columns: VectorColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
-) -> Iterator[list[Row | BadRow]]:
+    run: Run, columns: GivenColumns | ScoreColumns, reader: RowReader, windows: Iterator[_Window]
+) -> Iterator[_Window]:
     """Read all windows, make the background sample of them, and return them again."""
-    from bitextfilter.scoring.score_columns import sampled_texts
-
-    sampled = sampled_texts(columns, _scratches(run))
-    again, columns.background = _read_first(run, rows, windows, sampled)
-    return run.windows(again, again=True)
-
-
-def _scratches(run: Run) -> tuple[Scratch, Scratch]:
-    """Open temporary files for the vectors of either side."""
     from bitextfilter.io.spill import Scratch
-
-    return run.enter(Scratch()), run.enter(Scratch())
-
-
-def _read_first(
-    run: Run, rows: RowReader, windows: Iterator[list[Row | BadRow]], sampled: Sampled
-) -> tuple[RowReader, BackgroundSample]:
-    """Read all windows; return a reader of the same rows, and the background sample of them."""
-    from bitextfilter.io.spill import Scratch
-    from bitextfilter.scoring.score_columns import read_first
+    from bitextfilter.scoring.background import InputBackground
 
     run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
-    spool = run.enter(Scratch())
-    found = read_first(rows, windows, sampled, spool, run.row_settings.columns)
+    spool, *files = (run.enter(Scratch()) for _ in range(3))
+    background = InputBackground(columns.vectors, columns.dim, files)
+    spool.write(reader.first_line())
+    for window in windows:
+        background.add([row for row in window if isinstance(row, Row)])
+        spool.write(b"".join(row.line + row.ending for row in window))
+    columns.measure_against(background.sample())
     run.progress().reset(total=run.counts["rows"])
-    return found
+    pair = run.row_settings.columns
+    again = RowReader(spool.stream(), reader.name, pair, reader.header is not None)
+    return run.windows(columns.rows(again), again=True)

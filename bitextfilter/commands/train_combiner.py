@@ -157,7 +157,7 @@ def _read(run: Run, settings: _Settings) -> tuple[GradedScores, DirectedColumns]
     """Read the labelled rows; the columns are called as the header has them."""
     import numpy as np
 
-    from bitextfilter.io.number_columns import NumberColumns
+    from bitextfilter.io.columns import NumberColumns
     from bitextfilter.training.combiner import DirectedColumns
     from bitextfilter.training.combiner_training import GradedScores, Grader
 

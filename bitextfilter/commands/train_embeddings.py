@@ -110,7 +110,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         bitext-train-embeddings --languages en,de --source-text news.en --target-text news.de \
             --segmenter my-model -o vectors.vec
     """
-    from bitextfilter.io.vector_file import write_word_vectors
+    from bitextfilter.io.vectors import write_word_vectors
     from bitextfilter.models.device import resolve_device
     from bitextfilter.training.mapping import joint_table, map_sides
 
@@ -190,7 +190,7 @@ def _sides(
     run: Run, settings: _Settings, cuts: Sequence[_Cut], plan: EmbeddingConfig
 ) -> tuple[WordVectors, WordVectors]:
     """Read the vectors that are given, and learn the others."""
-    from bitextfilter.io.vector_file import read_word_vectors
+    from bitextfilter.io.vectors import read_word_vectors
     from bitextfilter.training.word_vectors import WordVectors, skip_gram
 
     most = settings.maximum_words

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitextfilter.arrays import Integers, Keys
-from bitextfilter.corpus.duplicate_keys import DedupSettings
-from bitextfilter.corpus.row_keys import as_keys, first_known, row_keys
+from bitextfilter.corpus.duplicate_keys import DedupSettings, as_keys, text_key
 from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.io.spill import ExternalSort, KeyTable, Scratch
 
@@ -254,10 +253,12 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
             near = self._near.add(numbers[new], kept)
             self._hold([near.ravel()], numbers[new], order[new])
             return None
-        digests = row_keys(texts, self._settings)
+        digests = self._digests(texts)
         keys = as_keys(digests)
         self.waiting = self.waiting or not self._table.has_room(len(keys))
-        seen = first_known(self._table, keys, self._settings.keys)
+        seen = self._table.find(keys).reshape(-1, self._settings.keys)
+        seen = np.where(seen > 0, seen, _END[0]).min(axis=1)
+        seen = np.where(seen < _END[0], seen, 0)
         seen = np.where(found > 0, -found, seen)
         if not self.waiting:
             return self._decide(lines, digests, keys, seen)
@@ -272,6 +273,12 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
         return [
             [normalise(text) for normalise, text in zip(each, row, strict=True)] for row in rows
         ]
+
+    def _digests(self, rows: Sequence[Sequence[str]]) -> list[bytes]:
+        """Return the keys of all rows, ``settings.keys`` of each."""
+        if self._settings.keys == 1:
+            return [text_key(row) for row in rows]
+        return [text_key((text,), b"%d" % side) for row in rows for side, text in enumerate(row)]
 
     def _hold(self, keys: Sequence[Keys], lines: Integers, preferences: Keys) -> None:
         """Keep rows until all are read; the columns of *keys* have one or more keys of each."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.wording import IGNORED, Wording, normaliser
+
+if TYPE_CHECKING:
+    from bitextfilter.arrays import Keys
 
 MATCH = ("exact", "normalised", "near")
 BY = ("pair", "source", "target", "either")
@@ -70,3 +74,10 @@ def text_key(texts: Sequence[str], kind: bytes = b"") -> bytes:
         data = text.encode("utf-8", "surrogatepass")
         parts += (b"%d:" % len(data), data)
     return hashlib.blake2b(b"".join(parts), digest_size=_KEY_BYTES).digest()
+
+
+def as_keys(digests: Sequence[bytes]) -> Keys:
+    """Return keys as numbers, ``(n, 2)``."""
+    import numpy as np
+
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64).reshape(-1, 2)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.protocol import MOST_OF_NETWORKS, row_lengths
 from bitextfilter.errors import DeviceError, ModelError, SettingsError
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.models.foreign import ForeignFiles
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.tokenizer_file import TokenizerFile

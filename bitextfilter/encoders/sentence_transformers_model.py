@@ -14,7 +14,7 @@ import numpy as np
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.protocol import MOST_OF_NETWORKS
 from bitextfilter.errors import DeviceError, ModelError
-from bitextfilter.io.digests import folder_files
+from bitextfilter.io.records import folder_files
 from bitextfilter.models.device import arithmetic, resolve_device, torch_threads
 from bitextfilter.models.foreign import ForeignFiles
 from bitextfilter.text.processor import TextProcessor

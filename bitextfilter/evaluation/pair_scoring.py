@@ -13,12 +13,12 @@ from bitextfilter.arrays import Floats, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.filtering import LabelledRows
 from bitextfilter.filters.fluency import load_language_model
-from bitextfilter.io.digests import file_digest
+from bitextfilter.io.records import file_digest
 from bitextfilter.languages import own_language
 from bitextfilter.models.folders import full_model_digest
 from bitextfilter.models.foreign import LANGUAGES
-from bitextfilter.noise.making import CLEAN, NOISE_KINDS, NoiseSettings, even_rates, noisy_pairs
-from bitextfilter.scoring.model import Model, check_measures
+from bitextfilter.noise.damage import CLEAN, NOISE_KINDS, NoiseSettings, even_rates, noisy_pairs
+from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.model_scorers import WEIGHTS, Fluency, ModelScorers, check_scorers
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.language import check_columns
@@ -59,7 +59,7 @@ class PairMeasure:
         """Raise SettingsError for a language or a measure that the model lacks."""
         self._model, self._measure = model, measure
         self._languages = model_languages(model, languages)
-        check_measures(model, [measure], model.background)
+        model.check([measure])
         self._usual = self._languages == model.languages
         if not self._usual and measure not in _ANY_LANGUAGES:
             known = " and ".join(_ANY_LANGUAGES)
@@ -107,7 +107,7 @@ def noise_test(
     Raises SettingsError, DeviceError or ModelError where the model lacks the measure.
     """
     measures = [test.measure] if test.measure else []
-    check_measures(model, measures, model.background)
+    model.check(measures)
     settings = NoiseSettings(languages=model.languages)
     rates = even_rates(NOISE_RATE, settings)
     if lacking := [kind for kind in NOISE_KINDS if kind not in rates]:

@@ -19,7 +19,7 @@ import numpy as np
 from bitextfilter import __version__
 from bitextfilter.arrays import Floats
 from bitextfilter.io.files import in_utf_8
-from bitextfilter.io.json_text import json_bytes
+from bitextfilter.io.records import json_bytes
 
 Statistic = Callable[[Sequence[Floats]], Floats]
 """Maps the counts of each stratum's cells to figures, in an array of any shape."""

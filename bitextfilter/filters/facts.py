@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Mask
+from bitextfilter.io.columns import Utf8
 from bitextfilter.io.compiled import INTEGER, CompiledLibrary, Record, array_of, fields
-from bitextfilter.io.fields import Utf8
 from bitextfilter.text import characters
 
 Sort = str | Mask

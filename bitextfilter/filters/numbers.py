@@ -1,12 +1,12 @@
-"""Numbers of a text, with all values that each may have.
+"""Numbers of a text, in figures and in words, with all values that each may have.
 
 1.500 is fifteen hundred or one and a half; 3.4 may be a date. A number has several readings, and
 agrees with the other side if one of them does. Values are digits without idle zeros, with a point
 for a fraction: ``1500``, ``1.5``.
 
-Dates of a text: in figures, and with a month's name.
-
-Quantities: numbers with a unit, and conversions between units.
+Number words match by their beginnings, so that endings and compounds do not matter (*zweite*,
+*dreijährig*, *pětiletý*), and neighbours are combined (*vingt-deux*, *fünfundzwanzig*). Since other
+words begin like numbers, words may only excuse a figure on the other side, never demand one.
 """
 
 from __future__ import annotations
@@ -15,24 +15,14 @@ import functools
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import regex
 
-from bitextfilter.filters.number_words import (
-    ABBREVIATIONS,
-    COMMON,
-    either,
-    first,
-    named,
-    scale_words,
-    scales_at,
-    word_table,
-)
+from bitextfilter.io.files import read_toml
 from bitextfilter.text import characters
 
 Readings = frozenset[tuple[str, ...]]
@@ -188,7 +178,7 @@ _PARTS = {
 def with_fractions(number: Number) -> Number:
     """Return *number*, if it is a simple fraction, as numerator and denominator, too."""
     more = {_PARTS[one] for one, *_ in filter(None, number.readings) if one in _PARTS}
-    return Number(number.text, number.start, number.end, number.readings | more)
+    return replace(number, readings=number.readings | more)
 
 
 def widened(number: Number, text: str, language: str | None, clock: bool) -> Number:
@@ -211,7 +201,7 @@ def widened(number: Number, text: str, language: str | None, clock: bool) -> Num
         for first, *rest in filter(None, number.readings):
             if len(first) <= 2 and "." not in first and int(first) <= 24:
                 more.add((str((int(first) + 12) % 24), *rest))
-    return Number(number.text, number.start, number.end, number.readings | more)
+    return replace(number, readings=number.readings | more)
 
 
 _ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
@@ -247,208 +237,199 @@ def _years(number: Number, text: str, language: str | None) -> Iterator[int]:
         yield 10 * (value - 1)
 
 
-class Day(NamedTuple):
-    """A day in digits; year or day of the month may be unknown."""
-
-    year: str | None
-    month: str
-    day: str | None
+COMMON = ("cs", "de", "en", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv")
+"""Languages of the months, and of the words of three letters or fewer, that count where the
+language is unknown: in all languages, any text would have some."""
 
 
-class Date(NamedTuple):
-    """A date in a text, and the days that it may mean."""
+@functools.cache
+def word_table(name: str) -> dict[str, str]:
+    """Return the words of each language in a table of this folder."""
+    return read_toml(Path(__file__).with_name(name))
 
-    text: str
-    readings: frozenset[Day]
+
+def either(words: Iterable[str]) -> str:
+    """Return the pattern of these words, the longest first."""
+    return "|".join(sorted(map(regex.escape, words), key=len, reverse=True))
 
 
-def read_dates(text: str, language: str | None) -> list[Date]:
-    """Find the dates of a *text* with ASCII digits: in figures, and with a month's name.
+ABBREVIATIONS = {
+    **dict.fromkeys(("k", "tsd", "tys", "tis", "тыс"), 3),
+    **dict.fromkeys(("m", "mn", "mio", "mln", "mil", "млн"), 6),
+    **dict.fromkeys(("b", "bn", "mrd", "mld", "md", "млрд"), 9),
+    **dict.fromkeys(("tn", "bio"), 12),
+}
+"""Short forms of thousand, million and so on in any language, as powers of ten."""
 
-    The names are in *language*; without it, in one of ``COMMON``. Of each kind the first 10,000
-    are found.
+_HALVES = """half halb hälft demi moitié půl polo medio media mitad mezz meio meia metade połow pół
+    halv полов puoli puole poole fél jumătat μισ yarım buçuk setengah separuh nửa rưỡi आध डेढ़ نصف
+    חצי pusė pusant половин hálf"""
+"""Beginnings of words for a half: of a whole, of an hour (30 minutes), of a hundred percent."""
+
+_AND = "and|und|et|en|e|i|y|и|og|și|ja|és|και|và|ir|un|و|ו"
+_JOINT = (
+    rf"(?:\p{{L}}{{0,4}}\p{{M}}?[\s-](?:(?:{_AND})[\s-])?|\p{{L}}?(?:and|und|en|ën|e|i|y|a|ь|og)?)"
+)
+"""Text between the words of one number: an ending, *and*."""
+
+_IN_CHARACTERS = ("ja", "wuu", "yue", "zh")
+_DIGITS = "〇一二三四五六七八九"
+_CHINESE_DIGITS = str.maketrans(_DIGITS + "○零点點", "0123456789" + "00..")
+_SINO_KOREAN = "영공일이삼사오육칠팔구십백천만억조"
+_HANGUL_TO_CHINESE = str.maketrans(_SINO_KOREAN, "零〇一二三四五六七八九十百千万億兆")
+_SINO_KOREAN_NUMBER = regex.compile(rf"[{_SINO_KOREAN}](?:\s?[{_SINO_KOREAN}])+")
+_ONE_BY_ONE = regex.compile(f"[{_DIGITS}○零]+[点點][{_DIGITS}○零]+|[{_DIGITS}○零]{{2,}}")
+
+_WORD_START = r"(?<![\p{L}\p{M}])"
+_LEADING = {"ar": "[وفبكل]{0,2}(?:ال|لل)?", "he": "[והבכלמש]{0,3}"}
+"""Small words that a language writes as one with the next word."""
+_UNSPACED = ("zh", "ja", "th")
+_MULTIPLIED_TENS = (*_UNSPACED, "id", "ko", "vi")
+"""Languages that say two-ten for 20."""
+_MULTIPLIERS = frozenset((100, 1000, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9, 10**12))
+
+
+_FEWEST_LETTERS = 4
+_LONGEST_SCALE = 12
+"""Characters of a space and the longest word for a thousand or more."""
+
+_ABBREVIATION = regex.compile(rf"\s?({either(ABBREVIATIONS)})(?![\p{{L}}\p{{M}}])")
+_HALF_WORD = regex.compile(rf"{_WORD_START}(?:{'|'.join(_HALVES.split())})|einhalb|半")
+_ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_ROMAN_NUMBER = regex.compile(
+    r"(?<!\w)(?=[IVXLCDM])M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})"
+    r"(?:(?<=[IVX])(?:er?|[eè]me|i[eè]me))?(?!\w)"
+)
+
+
+def word_values(text: str, language: str | None) -> set[str]:
+    """Return the values of number words and Roman numbers in *text*."""
+    found = spelt_numbers(text, language) | roman_numbers(text)
+    if _HALF_WORD.search(text.casefold()):
+        found |= {f"{value}.5" for value in found | {"0"}} | {"30", "50"}
+    return found
+
+
+def spelt_numbers(text: str, language: str | None) -> set[str]:
+    """Return the values of number words in *text*, in digits.
+
+    Without *language*, in any language; words of fewer than four Latin letters then count in those
+    of ``COMMON`` alone. Nothing for an unknown language.
     """
-    found = []
-    for match in islice(_FIGURES.finditer(text), MOST_NUMBERS):
-        orders = ("ymd", "ydm") if match["t"] == "/" else ("ymd",)
-        found.append((match[0], [match.group(*order) for order in orders]))
-    signs = islice(_SIGNS.finditer(text), MOST_NUMBERS)
-    found += [(match[0], [match.group(*"ymd")]) for match in signs]
-    names = _names(language)
-    if names is not None and names.word.search(text):
-        for match in islice(names.date.finditer(text), MOST_NUMBERS):
-            year, day = match.group("year", "day")
-            found.append((match[0], [(year, month, day) for month in names.of(match["month"])]))
-    dates = [Date(date.strip(), frozenset(_days(readings, language))) for date, readings in found]
-    return [date for date in dates if date.readings]
+    lower = _folded(text, language)
+    found = {value for words in _words_of(language) for value in words.read(lower)}
+    if language in (None, "ko"):
+        for number in _SINO_KOREAN_NUMBER.findall(text):
+            parts = number.translate(_HANGUL_TO_CHINESE).split()
+            found.update(*(spelt_numbers(part, "zh") for part in (*parts, "".join(parts))))
+    if language in (None, *_IN_CHARACTERS):
+        found.update(map(_digit_by_digit, _ONE_BY_ONE.findall(text)))
+    return found
 
 
-def named_months(text: str, language: str | None) -> set[str]:
-    """Return the months named in *text*, 1 to 12."""
-    names = _names(language)
-    if names is None:
+def _digit_by_digit(number: str) -> str:
+    """Return the value, in digits, of Chinese ones: 1945 of 一九四五, 3.5 of 三点五."""
+    whole, point, decimals = number.translate(_CHINESE_DIGITS).partition(".")
+    return (whole.lstrip("0") or "0") + (point + decimals.rstrip("0")).rstrip(".")
+
+
+def _folded(text: str, language: str | None) -> str:
+    """Return *text* in small letters, as its language has them: i and ı of Turkish İ and I."""
+    if language == "tr":
+        text = text.replace("I", "ı")
+    return text.replace("İ", "i").casefold()
+
+
+def scales_at(text: str, place: int, language: str | None) -> set[int]:
+    """Return the powers of ten by which a word at *place* multiplies the figure before it."""
+    if not any(map(str.isalpha, text[place : place + 2])):
         return set()
-    return {month for found in names.word.finditer(text) for month in names.of(found["month"])}
+    following = text[place : place + _LONGEST_SCALE].casefold()
+    short = _ABBREVIATION.match(following)
+    found = {ABBREVIATIONS[short[1]]} if short else set()
+    for words in _words_of(language):
+        if long := words.scale.match(following):
+            found.add(sum(len(str(words.values[word])) - 1 for word in long.captures(1)))
+    return found
 
 
-_FIGURES = regex.compile(
-    r"(?<![0-9.,:/-])(?:"
-    r"(?P<y>[0-9]{4})(?P<s>[./-])\s?(?P<m>[0-9]{1,2})(?P=s)\s?(?P<d>[0-9]{1,2})"
-    r"|(?P<d>[0-9]{1,2})(?P<t>[./-])\s?(?P<m>[0-9]{1,2})(?P=t)\s?(?P<y>[0-9]{4}|[0-9]{2})"
-    r")(?![0-9/-]|[.,:][0-9])"
-)
-_SIGNS = regex.compile(
-    r"(?:(?P<y>[0-9]{4})[年년]\s?)?(?P<m>[0-9]{1,2})[月월](?:\s?(?P<d>[0-9]{1,2})[日號号일])?"
-)
-_WITH_NAME = (
-    r"(?:(?<![0-9.,:/])(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|\.|º|ª|-го)?\s?(?:of\s|de\s|di\s)?"
-    r"WORD(?:,?\s(?:de\s|del\s|năm\s)?(?P<year>[0-9]{4})(?![0-9]))?"
-    r"|WORD\s(?:the\s)?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?![0-9]|[.,:][0-9])"
-    r"(?:,?\s(?P<year>[0-9]{4})(?![0-9]))?"
-    r"|WORD,?\s(?:of\s|de\s|năm\s)?(?P<year>[0-9]{4})(?![0-9]))"
-)
+def roman_numbers(text: str) -> set[str]:
+    """Return the values, in digits, of the Roman numbers of *text* below 4000."""
+    found = set()
+    for number in _ROMAN_NUMBER.findall(text):
+        values = [_ROMAN[sign] for sign in number if sign in _ROMAN]
+        followed = zip(values, [*values[1:], 0], strict=True)
+        found.add(str(sum(-one if one < after else one for one, after in followed)))
+    return found
 
 
-class _Names:
-    """The names of the months in some languages."""
-
-    def __init__(self, tables: Iterable[str]) -> None:
-        self._months: dict[str, set[str]] = {}
-        for table in tables:
-            for month, names in enumerate(table.split(), start=1):
-                for name in names.replace("_", " ").split("/"):
-                    self._months.setdefault(name, set()).add(str(month))
-        forms = either(self._months).replace(r"\*", r"\p{L}*")
-        word = rf"(?<!\p{{L}})(?P<month>{forms})(?!\p{{L}})\.?"
-        self.word = regex.compile(word, regex.IGNORECASE)
-        date = first(self._months, "0123456789") + _WITH_NAME.replace("WORD", word)
-        self.date = regex.compile(date, regex.IGNORECASE)
-
-    def of(self, word: str) -> set[str]:
-        """Return the months that *word* may name."""
-        return named(word.lower(), self._months)
+def _is_short(word: str) -> bool:
+    """Return True if *word* may begin many words of other languages."""
+    return word.isascii() and len(word) < _FEWEST_LETTERS
 
 
-def month_names() -> dict[str, str]:
-    """Return the names of the months in order, by language."""
-    return word_table("months.toml")
+class _Words:
+    """The number words of a language; without the *short* ones if it is only supposed."""
+
+    def __init__(self, language: str, short: bool = True) -> None:
+        words = _entries(_tables()[language])
+        self.values = {word: value for word, value in words if short or not _is_short(word)}
+        self._multipliers = _MULTIPLIERS | ({10} if language in _MULTIPLIED_TENS else set())
+        prefix = _LEADING.get(language, "")
+        start, joint = _WORD_START + prefix, _JOINT + prefix
+        if language in _UNSPACED:
+            start = joint = ""
+        word = either(self.values)
+        least = 10 if language in _MULTIPLIED_TENS else 1000
+        powers = {word for word, value in self.values.items() if str(value).strip("0") == "1"}
+        scales = either(word for word in powers if self.values[word] >= least)
+        self.scale = regex.compile(rf"[\s-]?({scales})" + "+" * (least == 10))
+        self._word = regex.compile(word)
+        self._number = regex.compile(rf"{start}(?:{word})(?:{joint}(?:{word}))*")
+
+    def read(self, text: str) -> Iterator[str]:
+        """Yield the values of the numbers in a case-folded *text*, whole and word by word."""
+        for number in self._number.finditer(text):
+            values = [self.values[word] for word in self._word.findall(number[0])]
+            yield str(self._value(values))
+            yield from map(str, values)
+
+    def _value(self, values: list[int]) -> int:
+        """Add up the words; a multiplier multiplies the smaller values before it."""
+        total = 0
+        for value in values:
+            if value in self._multipliers:
+                part = total % value
+                total += (part or 1) * value - part
+            else:
+                total += value
+        return total
+
+
+@functools.cache
+def scale_words() -> list[str]:
+    """Return how the words of all languages for a thousand or more begin."""
+    return [word for t in _tables().values() for word, value in _entries(t) if value >= 1000]
+
+
+@functools.cache
+def _tables() -> dict[str, str]:
+    """Return the number words of each language."""
+    tables = word_table("number_words.toml")
+    return {**tables, "ja": tables["zh"] + " 10=割"}
+
+
+def _entries(table: str) -> Iterator[tuple[str, int]]:
+    """Read ``value=word,word``: a value may be a power, and _ stands for a space in a word."""
+    for entry in table.split():
+        value, words = entry.split("=")
+        base, _, power = value.partition("^")
+        for word in words.replace("_", " ").split(","):
+            yield word.casefold(), int(base) ** int(power or 1)
 
 
 @functools.lru_cache
-def _names(language: str | None) -> _Names | None:
-    tables = month_names()
+def _words_of(language: str | None) -> tuple[_Words, ...]:
     if language is None:
-        return _Names(tables[known] for known in COMMON)
-    return _Names([tables[language]]) if language in tables else None
-
-
-def _days(readings: Iterable[tuple[str | None, ...]], language: str | None) -> Iterator[Day]:
-    """Yield the possible days of *readings* (year, month, day), the years of Thailand as ours."""
-    for year, month, day in readings:
-        month, day = (month or "").lstrip("0"), day and day.lstrip("0")
-        if 1 <= int(month or 0) <= 12 and (day is None or 1 <= int(day or 0) <= 31):
-            yield Day(year, month, day)
-            if language == "th" and int(year or 0) in BUDDHIST_YEARS:
-                yield Day(str(int(year or 0) - BUDDHIST_ERA), month, day)
-
-
-_RANGE = r"\s?(?:[-–—]|to|bis|au|à|až|do|tot|till)\s?[0-9][0-9.,]*+"
-_PER = r"\s?(?:/|(?:per|pro|an|a|za|v|par|por|na)\s\p{L}|all'|à l)"
-_ENTRY = regex.compile(r"\n(?! )")
-_PREFIXES = "us$ $ € £ ¥ ₽ usd eur gbp jpy cny chf kč".split()  # noqa: SIM905 - one line
-_LONGEST_PREFIX = 5
-
-_TOLERANCE = 0.1
-"""Largest relative difference of a converted quantity: conversions are rounded."""
-
-
-class Unit(NamedTuple):
-    """A unit: a value of it is ``(value + offset) * factor`` in the base unit of *measures*."""
-
-    name: str
-    measures: str
-    factor: float
-    offset: float = 0.0
-
-
-class Quantity(NamedTuple):
-    """A number, and the units that it may have."""
-
-    number: Number
-    text: str
-    units: frozenset[Unit]
-
-    @property
-    def values(self) -> set[str]:
-        """The values that the number may have."""
-        return {reading[0] for reading in self.number.readings if len(reading) == 1}
-
-    def converts_to(self, other: Quantity) -> bool:
-        """Return True if *other* may be the same in another unit, to within a tenth."""
-        return any(
-            one.name != two.name
-            and one.measures == two.measures
-            and abs(first - second) <= _TOLERANCE * max(first, second)
-            for one, first in self._amounts()
-            for two, second in other._amounts()
-        )
-
-    def _amounts(self) -> Iterator[tuple[Unit, float]]:
-        for unit in self.units:
-            for value in self.values:
-                yield unit, (float(value) + unit.offset) * unit.factor
-
-
-def read_quantities(text: str, numbers: Iterable[Number]) -> list[Quantity]:
-    """Return the *numbers* of a *text* that have a unit."""
-    before, after = _patterns()
-    found = []
-    for number in numbers:
-        start, end = number.start, number.end
-        if unit := before.search(text, max(0, start - _LONGEST_PREFIX), start):
-            start = unit.start()
-        elif unit := after.match(text, end):
-            end = unit.end()
-        if unit and (units := _units_of(unit[1])):
-            found.append(Quantity(number, text[start:end], units))
-    return found
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def _units_of(form: str) -> frozenset[Unit]:
-    """Return the units with this form."""
-    return frozenset(named(form.lower(), _units()))
-
-
-@functools.cache
-def _units() -> dict[str, set[Unit]]:
-    """Return the units of each form in units.txt.
-
-    The table has the name, dimension, factor and offset of each unit, then its forms. One that
-    ends in ``*`` may go on; one of two units may mean either.
-    """
-    found: dict[str, set[Unit]] = {}
-    table = Path(__file__).with_name("units.txt").read_text(encoding="utf-8")
-    for entry in _ENTRY.split(table.strip()):
-        head, *lines = entry.splitlines()
-        name, measures, *numbers = head.split()
-        for form in " ".join(lines).lower().split():
-            found.setdefault(form, set()).add(Unit(name, measures, *map(float, numbers)))
-    return found
-
-
-@functools.cache
-def _patterns() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
-    """Return the patterns of a unit before a number, and of one after it."""
-    forms = either(_units()).replace(r"\*", r"\p{L}*")
-    scales = scale_words()
-    scale = rf"(?:{either(ABBREVIATIONS)})\.?|(?:{either(scales)})\p{{L}}*"
-    start = first(_units(), scales, ABBREVIATIONS, "d")
-    return (
-        regex.compile(rf"({'|'.join(map(regex.escape, _PREFIXES))})\s?$", regex.IGNORECASE),
-        regex.compile(
-            rf"(?:{_RANGE})?[\s-]?{start}(?:(?:{scale})\s)?(?:de\s|d')?({forms})(?![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])"
-            rf"(?!{_PER})",
-            regex.IGNORECASE,
-        ),
-    )
+        return tuple(_Words(known, known in COMMON) for known in _tables() if known != "ja")
+    return (_Words(language),) if language in _tables() else ()

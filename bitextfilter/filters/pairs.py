@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.filters.facts import SPREAD, FactReader, Facts, Sort, holds, sketched
-from bitextfilter.io.fields import Utf8, Utf8Texts, utf8_of
+from bitextfilter.io.columns import Utf8, Utf8Texts, utf8_of
 from bitextfilter.languages import any_language
 from bitextfilter.text import characters
 

@@ -18,7 +18,7 @@ from bitextfilter.errors import SettingsError, printable
 from bitextfilter.filters.facts import FactReader, is_compiled
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import LanguagePair, Rule, SlowRuleError, sides_of
-from bitextfilter.io.fields import LineFields
+from bitextfilter.io.columns import LineFields
 from bitextfilter.io.rows import BadRow, RawLines, RowParser, reject_line
 
 PASSED = "keep"

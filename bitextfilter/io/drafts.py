@@ -4,6 +4,10 @@ A draft is ``.NAME.1.partial`` beside its target or the next free number, and is
 place: it is on the disk before its name is, and its name is when the command ends, so that a power
 cut leaves the old or the new one. An error, a Ctrl-C or a SIGTERM leaves nothing behind. A draft is
 locked by its process; the next draft of the same target removes those whose process was killed.
+
+Steps that belong together are ``undisturbed``: no signal ends a command between them. The handler
+of a signal gives its exception to ``interrupt``; it is raised at once, or after the block that the
+main thread is in. Blocking the signal would not do: any other thread may take it.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import errno
 import fcntl
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
@@ -20,7 +25,42 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bitextfilter.io.interruptions import undisturbed
+
+class _Interruptions:
+    """The blocks that the main thread is in, and the exceptions that wait for their end."""
+
+    blocks = 0
+    waiting: list[BaseException]
+
+    def __init__(self) -> None:
+        self.waiting = []
+
+
+_now = _Interruptions()
+
+
+def interrupt(error: BaseException) -> None:
+    """Raise *error*, now or at the end of the outermost ``undisturbed`` block."""
+    if not _now.blocks:
+        raise error
+    _now.waiting.append(error)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Put off interruptions; for short steps alone, which wait for nobody."""
+    if threading.current_thread() is not threading.main_thread():  # no handler runs here
+        yield
+        return
+    _now.blocks += 1
+    try:
+        yield
+    finally:
+        _now.blocks -= 1
+        if _now.waiting and not _now.blocks:
+            error = _now.waiting[0]
+            _now.waiting.clear()
+            raise error
 
 
 def is_name_of(path: Path, descriptor: int) -> bool:

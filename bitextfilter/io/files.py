@@ -18,10 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.drafts import beside, draft, is_name_of, put, rename, sync
-from bitextfilter.io.interruptions import undisturbed
-from bitextfilter.io.remote import Upload, is_remote, open_remote, uploading
-from bitextfilter.io.unpack import check_packed, open_xz, open_zst
+from bitextfilter.io.drafts import beside, draft, is_name_of, put, rename, sync, undisturbed
+from bitextfilter.io.sources import (
+    Upload,
+    check_packed,
+    is_remote,
+    open_remote,
+    open_xz,
+    open_zst,
+    uploading,
+)
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import IO, BinaryIO
 
 from bitextfilter.errors import BitextError
-from bitextfilter.io.interruptions import undisturbed
+from bitextfilter.io.drafts import undisturbed
 
 _MERCY = 10.0
 """Seconds between SIGTERM and SIGKILL."""

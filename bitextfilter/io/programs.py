@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from typing import IO, Protocol
 
 from bitextfilter.errors import WorkerError
+from bitextfilter.io.drafts import undisturbed
 from bitextfilter.io.files import in_utf_8
-from bitextfilter.io.interruptions import undisturbed
 
 _BYTES = 1 << 16
 """Bytes read or written at once."""

@@ -27,7 +27,6 @@ from secrets import token_hex
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.drafts import draft
 from bitextfilter.io.files import (
     BOM,
@@ -45,7 +44,7 @@ from bitextfilter.io.files import (
     without_ending,
     write_whole,
 )
-from bitextfilter.io.json_text import json_bytes, parse_json
+from bitextfilter.io.records import file_digest, json_bytes, parse_json, read_record, write_record
 from bitextfilter.io.rows import windows
 
 

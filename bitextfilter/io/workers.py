@@ -26,7 +26,7 @@ from typing import Any, Protocol, TypeVar
 
 from bitextfilter.errors import WorkerError
 from bitextfilter.io.compiled import opened
-from bitextfilter.io.interruptions import undisturbed
+from bitextfilter.io.drafts import undisturbed
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

@@ -13,7 +13,7 @@ from bitextfilter import __version__
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.result import Bootstrap, Result, interval
-from bitextfilter.io.json_text import json_bytes
+from bitextfilter.io.records import json_bytes
 from bitextfilter.judge.evaluation import (
     JudgedCut,
     JudgedRows,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.sentence_file import SentenceFile
+from bitextfilter.io.spill import SentenceFile
 from bitextfilter.pairs.pair_scoring import EncodedSide, PairScorer
 from bitextfilter.settings import Settings, setting
 from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means

@@ -17,9 +17,9 @@ import numpy as np
 
 from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.errors import InputError
-from bitextfilter.io.document_store import DocumentStore
+from bitextfilter.io.documents import DocumentStore
 from bitextfilter.io.files import naming_output
-from bitextfilter.io.vector_file import VectorFile, VectorWriter
+from bitextfilter.io.vectors import VectorFile, VectorWriter
 from bitextfilter.io.work_folder import check_plan, claim, read_plan, write_plan
 from bitextfilter.mining.comparable import Mined
 from bitextfilter.mining.document_pairs import (

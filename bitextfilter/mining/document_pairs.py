@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Integers, Scores, Vectors
-from bitextfilter.io.vector_file import VectorFile
+from bitextfilter.io.vectors import VectorFile
 from bitextfilter.mining.comparable import Mined
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
 from bitextfilter.similarity.vectors import unit_rows

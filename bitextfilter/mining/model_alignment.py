@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.drafts import temporary_folder
-from bitextfilter.io.sentence_file import SentenceFile, write_distinct
-from bitextfilter.io.vector_file import VectorWriter, as_kept
+from bitextfilter.io.spill import SentenceFile, write_distinct
+from bitextfilter.io.vectors import VectorWriter, as_kept
 from bitextfilter.io.work_folder import Fact, claim, read_plan, write_plan
 from bitextfilter.mining import documents
 from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for
@@ -66,7 +66,7 @@ class NeighbourSettings:
 
     neighbours: int = 4
     dtype: str = "float16"
-    """Number format of the vectors on disk: one of ``io.vector_file.FORMS``."""
+    """Number format of the vectors on disk: one of ``io.vectors.FORMS``."""
     index: str = "auto"
     """``auto``, ``exact``, ``clusters``, or one of ``search.faiss_index.INDEX_KINDS``."""
     recall: float = 0.95

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.io.given_vectors import GivenVectors
-from bitextfilter.io.sentence_file import SentenceFile
+from bitextfilter.io.spill import SentenceFile
+from bitextfilter.io.vectors import GivenVectors
 from bitextfilter.pairs.pair_scoring import EncodedSide, PairScorer
 from bitextfilter.scoring.model import Model
 from bitextfilter.search.index_tasks import given_maker

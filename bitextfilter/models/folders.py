@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.digests import (
+from bitextfilter.io.drafts import draft, put
+from bitextfilter.io.files import check_is_here, naming_output
+from bitextfilter.io.records import (
     DIGESTS,
     MISSING,
     NEW,
     changed_files,
     file_digest,
     folder_files,
+    parse_json,
     paths_within,
     write_digests,
 )
-from bitextfilter.io.drafts import draft, put
-from bitextfilter.io.files import check_is_here, naming_output
-from bitextfilter.io.json_text import parse_json
 from bitextfilter.languages import own_language
 from bitextfilter.models.foreign import INSIDE, LANGUAGES, foreign_config
 from bitextfilter.settings import nearest
@@ -54,7 +54,7 @@ SECOND = "second"
 weight: see ``encoders/protocol.py``."""
 
 GRADES = "grades.json"
-"""How well the model knows each of its languages: see ``scoring/grades.py``."""
+"""How well the model knows each of its languages: see ``scoring/thresholds.py``."""
 
 _PAGES = (CARD, ATTRIBUTION)
 """Files for people, who may edit them."""

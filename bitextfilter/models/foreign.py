@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import ModelError
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 
 STATIC, ONNX, SENTENCE_TRANSFORMERS = "static", "onnx", "sentence-transformers"
 CTRANSLATE2 = "ctranslate2"

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bitextfilter.noise.boilerplate import remark
-from bitextfilter.noise.material import Context, Maker, Pair, on_one_side
+from bitextfilter.noise.material import Context, Maker, Pair, on_one_side, remark
 from bitextfilter.text.units import Span, marks_apart, word_spans
 
 _MARKS = ".,;:!?…。、，；：！？"
@@ -367,30 +366,29 @@ class Mistake:
     """Part of the translation's worth that is left, from 0 to 1."""
 
 
-def _mistake(change: Callable[[Pair, int, Context], str | None], worth: float) -> Mistake:
-    return Mistake(on_one_side(change), worth)
-
-
-MISTAKES: dict[str, Mistake] = {
-    "word-left-out": _mistake(_word_left_out, 0.3),
-    "words-left-out": _mistake(_words_left_out, 0.1),
-    "clause-left-out": _mistake(_clause_left_out, 0.05),
-    "word-added": _mistake(_word_added, 0.3),
-    "clause-added": _mistake(_clause_added, 0.05),
-    "other-word": _mistake(_other_word, 0.1),
-    "related-word": _mistake(_related_word, 0.3),
-    "other-form": _mistake(_other_form, 0.5),
-    "function-word": _mistake(_function_word, 0.5),
-    "negation-added": _mistake(_negation_added, 0.02),
-    "swapped-words": _mistake(_swapped_words, 0.5),
-    "repeated-word": _mistake(_repeated_word, 0.5),
-    "misspelt": _mistake(_misspelt, 0.7),
-    "letter-case": _mistake(_letter_case, 0.8),
-    "punctuation": _mistake(_punctuation, 0.8),
-    "spacing": _mistake(_spacing, 0.8),
-    "code-mixed": _mistake(_code_mixed, 0.2),
-    "untranslated": _mistake(_untranslated, 0.05),
-    "remark": _mistake(_remark, 0.1),
-    "word-by-word": _mistake(_word_by_word, 0.2),
+MISTAKES = {
+    kind: Mistake(on_one_side(change), worth)
+    for kind, change, worth in (
+        ("word-left-out", _word_left_out, 0.3),
+        ("words-left-out", _words_left_out, 0.1),
+        ("clause-left-out", _clause_left_out, 0.05),
+        ("word-added", _word_added, 0.3),
+        ("clause-added", _clause_added, 0.05),
+        ("other-word", _other_word, 0.1),
+        ("related-word", _related_word, 0.3),
+        ("other-form", _other_form, 0.5),
+        ("function-word", _function_word, 0.5),
+        ("negation-added", _negation_added, 0.02),
+        ("swapped-words", _swapped_words, 0.5),
+        ("repeated-word", _repeated_word, 0.5),
+        ("misspelt", _misspelt, 0.7),
+        ("letter-case", _letter_case, 0.8),
+        ("punctuation", _punctuation, 0.8),
+        ("spacing", _spacing, 0.8),
+        ("code-mixed", _code_mixed, 0.2),
+        ("untranslated", _untranslated, 0.05),
+        ("remark", _remark, 0.1),
+        ("word-by-word", _word_by_word, 0.2),
+    )
 }
 """Kinds of mistakes by name."""

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 from bitextfilter import __version__
 from bitextfilter.errors import BitextError, InputError, OutputError
-from bitextfilter.io.digests import file_digest, folder_files, read_record, write_record
 from bitextfilter.io.drafts import beside
 from bitextfilter.io.files import (
     COMPRESSIONS,
@@ -31,8 +30,8 @@ from bitextfilter.io.files import (
     open_input,
     open_output,
 )
-from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.pipes import Program, Programs
+from bitextfilter.io.records import file_digest, folder_files, parse_json, read_record, write_record
 from bitextfilter.recipes.recipe import Line, Pipe, Plan
 
 ENVIRONMENT = ("BITEXTFILTER_MODEL", "BITEXTFILTER_ON_ERROR")

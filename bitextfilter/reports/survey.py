@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Integers
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import open_input, read_small
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.reports.charts import ChartValues, multiples, nice_step
 from bitextfilter.text.words import Counter, count_characters, count_words
 

@@ -8,7 +8,7 @@ depends on the pair and the model alone. An input can be its own background samp
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import ModelError
-from bitextfilter.io.vector_file import load_arrays, save_arrays
+from bitextfilter.io.rows import Row
+from bitextfilter.io.vectors import load_arrays, save_arrays
 from bitextfilter.similarity.neighbours import NEIGHBOURS, highest_means, scan
 from bitextfilter.similarity.vectors import unit_rows
 
 if TYPE_CHECKING:
     from bitextfilter.io.spill import Scratch
-    from bitextfilter.pairs.pair_scoring import Encode
 
 BACKGROUND = "neighbours.npz"
 """The file of the background sample in a model folder."""
@@ -126,6 +126,21 @@ def load_background(
     return BackgroundSample.load(path, dim, names) if path.exists() else None
 
 
+INPUT = "input"
+"""In place of a file of neighbours: those of the input itself."""
+
+
+def named_background(neighbours: str, dim: int) -> BackgroundSample:
+    """Return the sample of a file, or of ``INPUT`` an empty one, until its rows are read.
+
+    Raises NotFoundError and ModelError as :meth:`BackgroundSample.load`.
+    """
+    if neighbours == INPUT:
+        nothing = np.zeros((0, dim), dtype=np.float32)
+        return BackgroundSample(nothing, nothing)
+    return BackgroundSample.load(Path(neighbours), dim)
+
+
 def load_samples(folder: Path) -> dict[str, Vectors]:
     """Load the vectors ``(m, dim)`` of a model's sample by name, a side or a language.
 
@@ -151,42 +166,32 @@ def _as_int8(rows: Vectors) -> NDArray[np.int8]:
     return np.asarray(scaled, dtype=np.int8)
 
 
+RowVectors = Callable[[Sequence[Row], int], Vectors]
+"""Returns the vectors ``(n, dim)`` of ``n`` rows on side 0 or 1."""
+
+
 class InputBackground:
     """Collects the distinct sentences of an input, window by window, as a background sample.
 
     Memory: about 100 bytes a distinct sentence. Disk: ``4 * dim`` bytes.
     """
 
-    def __init__(self, encode: Encode | None, dim: int, files: tuple[Scratch, Scratch]) -> None:
-        """Write the vectors ``(n, dim)`` of source and target to these two (empty) files.
-
-        *encode*: None where all vectors are given.
-        """
-        self._encode, self._dim, self._files = encode, dim, files
+    def __init__(self, vectors: RowVectors, dim: int, files: Sequence[Scratch]) -> None:
+        """Write the vectors ``(n, dim)`` of source and target to these two (empty) files."""
+        self._vectors, self._dim, self._files = vectors, dim, files
         self._seen: tuple[set[bytes], set[bytes]] = (set(), set())
 
-    def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
-        """Add the sentences of a window; the sides may differ in number."""
-        assert self._encode is not None, "vectors are given"
-        for side, sentences in enumerate((sources, targets)):
-            fresh = [sentences[place] for place in self._fresh(sentences, side)]
-            self._files[side].write(unit_rows(self._encode(fresh, side)).tobytes())
-
-    def add_given(self, sides: Sequence[Sequence[str]], vectors: Sequence[Vectors]) -> None:
-        """Add the sentences of a window and their vectors, ``(n, dim)`` of each side."""
-        for side, (sentences, rows) in enumerate(zip(sides, vectors, strict=True)):
-            fresh = rows[self._fresh(sentences, side)]
-            self._files[side].write(unit_rows(fresh).tobytes())
-
-    def _fresh(self, sentences: Sequence[str], side: int) -> list[int]:
-        """Return the places of sentences that were not seen before."""
-        found, seen = [], self._seen[side]
-        for place, text in enumerate(sentences):
-            key = hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
-            if key not in seen:
-                seen.add(key)
-                found.append(place)
-        return found
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add the sentences of a window that were not seen before."""
+        for side, (file, seen) in enumerate(zip(self._files, self._seen, strict=True)):
+            fresh = []
+            for row in rows:
+                text = row.texts[side].encode()
+                key = hashlib.blake2b(text, digest_size=_KEY_BYTES).digest()
+                if key not in seen:
+                    seen.add(key)
+                    fresh.append(row)
+            file.write(unit_rows(self._vectors(fresh, side)).tobytes())
 
     def sample(self, k: int = NEIGHBOURS) -> BackgroundSample:
         """Return the background sample of all added sentences; its vectors stay on disk."""

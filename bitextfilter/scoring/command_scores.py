@@ -19,12 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bitextfilter.arrays import Indices, Scores
-from bitextfilter.io.cache import Cache
 from bitextfilter.io.files import in_utf_8
 from bitextfilter.io.programs import PoolSettings, ProgramError, ProgramPool, question_line
 from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, number_of
 from bitextfilter.io.spill import Scratch
-from bitextfilter.scoring.cached_scores import pair_keys
+from bitextfilter.scoring.cached_scores import Cache, pair_keys
 from bitextfilter.scoring.model import distinct
 
 Window = list[Row | BadRow]

@@ -25,9 +25,8 @@ from bitextfilter.models.folders import (
     read_config,
 )
 from bitextfilter.scoring.background import BackgroundSample, load_background, names_in_file
-from bitextfilter.scoring.grades import read_grades
 from bitextfilter.scoring.measures import default_measure, possible_measures
-from bitextfilter.scoring.thresholds import own_thresholds
+from bitextfilter.scoring.thresholds import own_thresholds, read_grades
 from bitextfilter.text.processor import TextProcessor
 
 

@@ -1,15 +1,14 @@
 """A loaded model, and its scores of sentence pairs.
 
-:func:`score_pairs` cuts pairs into parts, one thread each; a part is encoded and scored by each
-measure; ``mlp`` goes on in ``pairs/word_scoring.py``.
-
-Vectors of fewer numbers, along the principal directions of the model's own sample.
+:meth:`Model.score` cuts pairs into parts, one thread each; a part is encoded and scored by each
+measure; ``mlp`` goes on in ``pairs/word_scoring.py``. A model may have vectors of fewer numbers,
+along the principal directions of its own sample.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,91 +58,12 @@ def distinct(texts: Sequence[Text]) -> tuple[list[Text], NDArray[np.int64]]:
     return list(places), np.array(rows, dtype=np.int64)
 
 
-def check_measures(
-    model: Model, measures: Sequence[str], background: BackgroundSample | None
-) -> None:
-    """Raise SettingsError for unknown measures, and for those that need a missing part."""
-    for name in measures:
-        if name not in MEASURES:
-            raise SettingsError(f"similarity {none_of(name, MEASURES)}")
-        needs = MEASURES[name].needs
-        if needs == "classifier" and (width := split_width(model.name)[1]) is not None:
-            raise SettingsError(f"{name} takes whole vectors; leave @{width} out of {model.name}")
-        if needs == "classifier" and model.classifier is None:
-            raise SettingsError(
-                f"{name} needs a classifier, and the model {model.name} has none;"
-                " bitext-train-classifier makes one"
-            )
-        if needs == "neighbours" and background is None:
-            raise SettingsError(
-                f"{name} needs neighbours, and the model {model.name} stores none;"
-                " give some with --neighbours"
-            )
-
-
-def score_pairs(
-    model: Model,
-    sources: Sequence[str],
-    targets: Sequence[str],
-    measures: Sequence[str],
-    background: BackgroundSample | None = None,
-) -> Scores:
-    """Score ``n`` sentence pairs by ``m`` measures → float32 ``(n, m)``; higher is better.
-
-    A pair's scores do not depend on the other pairs, to the last bit. A repeated pair is scored
-    once.
-
-    Args:
-        model: as loaded.
-        sources: sentences of the model's first language.
-        targets: sentences of its second language, as many.
-        measures: names in ``MEASURES``.
-        background: the sample that margins are measured against; None for the model's own.
-
-    Raises:
-        SettingsError: a measure is unknown, or the model has no part for it.
-        ValueError: the sides differ in number.
-    """
-    background = background or model.background
-    check_measures(model, measures, background)
-    if len(sources) != len(targets):
-        raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
-
-    if not measures:
-        return np.zeros((len(sources), 0), np.float32)
-    pairs, places = distinct(list(zip(sources, targets, strict=True)))
-    size = _part_size(len(pairs), max(1, model.threads), model.encoder.most)
-
-    def part(first: int) -> Scores:
-        return _score_part(model, pairs[first : first + size], measures, background)
-
-    parts = map_blocks(part, range(0, max(1, len(pairs)), size), model.threads)
-    return np.concatenate(parts)[places]
-
-
 def _part_size(pairs: int, threads: int, most: int) -> int:
     """Return the number of pairs scored together, the same for each thread."""
     if pairs < threads * _FEWEST:
         return max(1, pairs)
     parts = threads * math.ceil(pairs / (threads * most))
     return math.ceil(pairs / parts)
-
-
-def _score_part(
-    model: Model,
-    pairs: Sequence[tuple[str, str]],
-    measures: Sequence[str],
-    background: BackgroundSample | None,
-) -> Scores:
-    """Encode pairs, each distinct sentence once, and score them by each measure, ``(n, m)``."""
-    (source, i), (target, j) = (distinct([pair[side] for pair in pairs]) for side in (0, 1))
-    a, b = (model.encode_side(side, number) for number, side in enumerate((source, target)))
-    found = vector_measures((a, b), (i, j), measures, background, model.threads)
-    if "mlp" in measures:
-        score = model.pair_scorer((a, source), (b, target))
-        assert score is not None, "check_measures comes first"
-        found["mlp"] = score(i, j)
-    return np.stack([found[name] for name in measures], axis=1)
 
 
 def vector_measures(
@@ -166,7 +86,7 @@ def vector_measures(
     if "euclidean" in measures:
         found["euclidean"] = euclidean_pairs(a[i], b[j])
     if margins:
-        assert background is not None, "check_measures comes first"
+        assert background is not None, "Model.check comes first"
         means = background.source_means(a, threads), background.target_means(b, threads)
         for name in margins:
             found[name] = MARGINS[name](found["cosine"], means[0][i], means[1][j])
@@ -251,10 +171,34 @@ class Model:
         score = self._scorer_factory(target, source)
         return lambda sources, targets: score(targets, sources)
 
+    def check(self, measures: Iterable[str]) -> None:
+        """Raise SettingsError for unknown measures, and for those that need a missing part."""
+        for name in measures:
+            if name not in MEASURES:
+                raise SettingsError(f"similarity {none_of(name, MEASURES)}")
+            needs = MEASURES[name].needs
+            if needs == "classifier" and (width := split_width(self.name)[1]) is not None:
+                raise SettingsError(
+                    f"{name} takes whole vectors; leave @{width} out of {self.name}"
+                )
+            if needs == "classifier" and self.classifier is None:
+                raise SettingsError(
+                    f"{name} needs a classifier, and the model {self.name} has none;"
+                    " bitext-train-classifier makes one"
+                )
+            if needs == "neighbours" and self.background is None:
+                raise SettingsError(
+                    f"{name} needs neighbours, and the model {self.name} stores none;"
+                    " give some with --neighbours"
+                )
+
     def score(
         self, sources: Sequence[str], targets: Sequence[str], measures: str | Sequence[str] = ()
     ) -> dict[str, Scores]:
         """Score ``n`` sentence pairs → each measure's scores ``(n,)``; higher is better.
+
+        A pair's scores do not depend on the other pairs, to the last bit. A repeated pair is
+        scored once.
 
         Args:
             sources: sentences of the first language.
@@ -271,8 +215,32 @@ class Model:
         if unknown := [name for name in names if name not in MEASURES]:
             raise SettingsError(f"measures {none_of(unknown[0], MEASURES)}")
         names = names or [self.default_measure]
+        self.check(names)
         sources, targets = sentence_list(sources, "sources"), sentence_list(targets, "targets")
-        return dict(zip(names, score_pairs(self, sources, targets, names).T, strict=True))
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
+        pairs, places = distinct(list(zip(sources, targets, strict=True)))
+        return dict(zip(names, self._score_parts(pairs, names)[places].T, strict=True))
+
+    def _score_parts(self, pairs: Sequence[tuple[str, str]], measures: Sequence[str]) -> Scores:
+        """Score distinct pairs, a part in each thread at a time → ``(n, m)``."""
+        size = _part_size(len(pairs), max(1, self.threads), self.encoder.most)
+
+        def part(first: int) -> Scores:
+            return self._score_part(pairs[first : first + size], measures)
+
+        return np.concatenate(map_blocks(part, range(0, max(1, len(pairs)), size), self.threads))
+
+    def _score_part(self, pairs: Sequence[tuple[str, str]], measures: Sequence[str]) -> Scores:
+        """Encode pairs, each distinct sentence once, and score them by each measure, ``(n, m)``."""
+        (source, i), (target, j) = (distinct([pair[side] for pair in pairs]) for side in (0, 1))
+        a, b = (self.encode_side(side, number) for number, side in enumerate((source, target)))
+        found = vector_measures((a, b), (i, j), measures, self.background, self.threads)
+        if "mlp" in measures:
+            score = self.pair_scorer((a, source), (b, target))
+            assert score is not None, "it was checked"
+            found["mlp"] = score(i, j)
+        return np.stack([found[name] for name in measures], axis=1)
 
     def sample(self, sources: Sequence[str], targets: Sequence[str], k: int) -> BackgroundSample:
         """Encode the distinct sentences of both sides as a background sample with k neighbours."""

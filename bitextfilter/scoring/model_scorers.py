@@ -25,6 +25,9 @@ LONGEST = 512
 """Translators truncate sentences to this many subwords: one of this length costs as much as a
 hundred average ones."""
 
+OVERLONG = "overlong"
+"""Name of a measure that is not written; the summary counts its pairs."""
+
 WEIGHTS = (0.25, 0.25, 0.25, 0.25)
 
 
@@ -41,6 +44,27 @@ class ModelScorers:
     """Weights of the log-linear measure, in the order of the fields above."""
     digests: tuple[str, str, str, str] = ("", "", "", "")
     """Digests of the four models, in the same order; empty for a missing one."""
+
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], measures: Sequence[str]
+    ) -> dict[str, Scores]:
+        """Score ``n`` pairs by translation measures → the scores of each, float32 ``(n,)``.
+
+        Each depends on its pair alone; higher is better. ``OVERLONG`` is 1 for pairs with a
+        sentence truncated to ``LONGEST`` subwords, else 0.
+        """
+        if not sources:
+            return dict.fromkeys(measures, np.zeros(0, np.float32))
+        pairs, places = distinct(list(zip(sources, targets, strict=True)))
+        (source, rows), (target, columns) = (distinct([pair[i] for pair in pairs]) for i in (0, 1))
+        sentences = SentenceScores(self, source, target)
+        found: dict[str, Scores] = {}
+        if names := [name for name in measures if name != OVERLONG]:
+            scores = sentences.score(rows, columns, names)[places]
+            found.update(zip(names, scores.T, strict=True))
+        if OVERLONG in measures:
+            found[OVERLONG] = sentences.truncated(rows, columns)[places].astype(np.float32)
+        return found
 
 
 class SentenceScores:
@@ -76,9 +100,9 @@ class SentenceScores:
     def truncated(self, rows: Indices, columns: Indices) -> Mask:
         """Return True for pairs with a sentence that a translator truncated: ``(n,)``."""
         out = np.zeros(len(rows), dtype=bool)
-        if "forward" in vars(self):
+        if self.scorers.forward is not None:
             out |= self.forward.truncated[0][rows] | self.forward.truncated[1][columns]
-        if "backward" in vars(self):
+        if self.scorers.backward is not None:
             out |= self.backward.truncated[0][columns] | self.backward.truncated[1][rows]
         return out
 
@@ -114,21 +138,3 @@ def check_scorers(scorers: ModelScorers, measures: Sequence[str]) -> None:
         if models < measure.language_models:
             files = "FILE,FILE" if measure.language_models == 2 else "FILE"
             raise SettingsError(f"{name} needs --language-models {files}")
-
-
-def score_by_models(
-    scorers: ModelScorers, sources: Sequence[str], targets: Sequence[str], measures: Sequence[str]
-) -> tuple[Scores, Mask]:
-    """Score ``n`` pairs by ``m`` translation measures; each score depends on its pair alone.
-
-    Returns:
-        Scores, float32 ``(n, m)``, higher is better; and the pairs with a sentence truncated to
-        ``LONGEST`` subwords, ``(n,)``.
-    """
-    if not sources:
-        return np.zeros((0, len(measures)), np.float32), np.zeros(0, dtype=bool)
-    pairs, places = distinct(list(zip(sources, targets, strict=True)))
-    (source, rows), (target, columns) = (distinct([pair[i] for pair in pairs]) for i in (0, 1))
-    sentences = SentenceScores(scorers, source, target)
-    scores = sentences.score(rows, columns, measures)[places]
-    return scores, sentences.truncated(rows, columns)[places]

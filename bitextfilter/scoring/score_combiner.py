@@ -25,7 +25,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Indices, Mask
 from bitextfilter.errors import ModelError
-from bitextfilter.io.json_text import json_bytes, parse_json
+from bitextfilter.io.records import json_bytes, parse_json
 
 FORMAT = 1
 """Of the JSON file."""

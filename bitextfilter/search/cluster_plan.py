@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.files import write_whole
+from bitextfilter.io.records import file_digest, read_record, write_record
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.search.bidirectional import (
     SearchRequest,

@@ -26,18 +26,18 @@ import numpy as np
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.digests import (
+from bitextfilter.io.drafts import draft, put
+from bitextfilter.io.files import check_is_here, naming_output, write_whole
+from bitextfilter.io.records import (
     changed_files,
     file_digest,
+    parse_json,
     read_record,
     write_digests,
     write_record,
 )
-from bitextfilter.io.drafts import draft, put
-from bitextfilter.io.files import check_is_here, naming_output, write_whole
-from bitextfilter.io.json_text import parse_json
-from bitextfilter.io.sentence_file import SentenceFile
-from bitextfilter.io.vector_file import VectorFile
+from bitextfilter.io.spill import SentenceFile
+from bitextfilter.io.vectors import VectorFile
 from bitextfilter.search.cluster_plan import KIND as CLUSTERS
 from bitextfilter.search.faiss_index import Index, build_index, exact_cosines
 from bitextfilter.search.tasks import (
@@ -231,7 +231,7 @@ class IndexDescription:
     """Digest of the model that made the vectors, or :func:`given_maker`."""
     dim: int
     form: str
-    """Number format of the vectors, one of ``io.vector_file.FORMS``."""
+    """Number format of the vectors, one of ``io.vectors.FORMS``."""
     neighbours: int
     """Cosines kept of each sentence."""
     sources: int

@@ -22,7 +22,7 @@ import numpy as np
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import naming_output, write_whole
-from bitextfilter.io.vector_file import VectorFile
+from bitextfilter.io.vectors import VectorFile
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.search.bidirectional import (
     Group,
@@ -204,7 +204,7 @@ class Sides:
     files: tuple[Path, Path]
     dim: int
     forms: tuple[str, str]
-    """Number formats of the files, from ``io.vector_file.FORMS``."""
+    """Number formats of the files, from ``io.vectors.FORMS``."""
     neighbours: NeighbourFiles
     threads: int = 1
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import ModelError
 from bitextfilter.io.files import open_output
-from bitextfilter.io.json_text import json_bytes
+from bitextfilter.io.records import json_bytes
 from bitextfilter.languages import find_language
 from bitextfilter.text.compiled_ngrams import evidence as compiled_evidence
 from bitextfilter.text.compiled_ngrams import group_sums

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.errors import ModelError
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text import characters
 from bitextfilter.text.composition import normal_form

@@ -20,7 +20,7 @@ import sentencepiece
 
 from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.io.files import write_whole
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.words import split_words

@@ -19,7 +19,7 @@ import numpy as np
 import regex
 
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.text.processor import TokenCache
 from bitextfilter.text.ragged import Ragged, View
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bitextfilter.arrays import Integers, Mask
 from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.io.vector_file import load_arrays, save_arrays
+from bitextfilter.io.vectors import load_arrays, save_arrays
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.token_table import WordNumbers

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.json_text import json_bytes
+from bitextfilter.io.records import json_bytes
 from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS, copy_model, is_foreign, writing_folder
 from bitextfilter.pairs.pair_classifier import PairClassifier, save_classifier

@@ -28,7 +28,7 @@ from bitextfilter.models.folders import (
 )
 from bitextfilter.models.foreign import files_of
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample, load_background
-from bitextfilter.scoring.grades import read_grades, write_grades
+from bitextfilter.scoring.thresholds import read_grades, write_grades
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.trigrams import CountedTrigrams

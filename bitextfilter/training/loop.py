@@ -25,9 +25,9 @@ from torch.optim import Optimizer
 from torch.optim.adam import adam
 
 from bitextfilter.errors import InputError, ModelError, NotFoundError
-from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import naming_output
+from bitextfilter.io.records import file_digest, read_record, write_record
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.models.device import trains_in_bfloat16
 from bitextfilter.training.settings import LoopSettings

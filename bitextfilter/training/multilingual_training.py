@@ -28,8 +28,8 @@ from bitextfilter.scoring.background import (
     load_samples,
     save_samples,
 )
-from bitextfilter.scoring.grades import Grade
 from bitextfilter.scoring.model import Model
+from bitextfilter.scoring.thresholds import Grade
 from bitextfilter.similarity.neighbours import NEIGHBOURS, csls, margin_matrix
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
-from bitextfilter.io.digests import file_digest, read_record
 from bitextfilter.io.drafts import remove_drafts
 from bitextfilter.io.files import locked, naming_output
-from bitextfilter.io.json_text import json_bytes
+from bitextfilter.io.records import file_digest, json_bytes, read_record
 from bitextfilter.io.work_folder import PLAN, claim
 from bitextfilter.models.device import resolve_device
 from bitextfilter.models.folders import CONFIG, check_replaceable, model_digest, writing_folder

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.vector_file import read_word_vectors, word_lines
+from bitextfilter.io.vectors import read_word_vectors, word_lines
 from bitextfilter.pairs.pair_classifier import PairClassifier, load_classifier
 from bitextfilter.pairs.settings import ClassifierSettings, WordClassifierSettings
 from bitextfilter.scoring.model import Model, distinct

@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
-from bitextfilter.io.drafts import temporary_folder
-from bitextfilter.io.interruptions import undisturbed
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.drafts import temporary_folder, undisturbed
+from bitextfilter.io.records import parse_json
 from bitextfilter.settings import Settings, setting
 
 TokenisedText = Iterable[Sequence[str]]

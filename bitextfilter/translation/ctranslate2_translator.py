@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.models.foreign import LANGUAGES, NETWORK, translator_languages
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SEGMENTERS, Segmenter

@@ -22,8 +22,8 @@ from bitextfilter import __version__
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.bleu import bleu, bleu_difference, check_bleu, chrf
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, interval
-from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.files import write_whole
+from bitextfilter.io.records import file_digest, read_record, write_record
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.runs import Environment, TrainingFiles

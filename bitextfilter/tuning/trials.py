@@ -17,9 +17,9 @@ from bitextfilter.encoders.registry import views
 from bitextfilter.errors import InputError, ModelError, OutputError, SettingsError
 from bitextfilter.evaluation.sts import pearson, read_rated_pairs
 from bitextfilter.filters.rule import Rule
-from bitextfilter.io.digests import file_digest
 from bitextfilter.io.drafts import draft, temporary_folder
 from bitextfilter.io.files import locked, read_lines, write_whole
+from bitextfilter.io.records import file_digest
 from bitextfilter.io.rows import Columns, number_of
 from bitextfilter.models.folders import (
     CONFIG,

@@ -28,8 +28,7 @@ import numpy as np
 from bitextfilter.arrays import Vectors
 from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.io.workers import map_in_order
-from bitextfilter.noise.crawl import CRAWL_NOISE
-from bitextfilter.noise.making import CLEAN, NoiseSettings, noisy_pairs
+from bitextfilter.noise.damage import CLEAN, CRAWL_NOISE, NoiseSettings, noisy_pairs
 from bitextfilter.noise.material import words_of
 from bitextfilter.noise.mistakes import MISTAKES
 from bitextfilter.scoring.model import Model, load

@@ -61,6 +61,7 @@ def test_it_finds_the_pairs_best_first(model: Path, files: tuple[Path, Path]) ->
     assert f"100 rows, 0 rejected, {len(rows)} pairs" in done.stderr
 
 
+@pytest.mark.gate(6)
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
 @pytest.mark.parametrize("similarity", MINING_SIMILARITIES)
 def test_least_score_in_every_mode(
@@ -216,7 +217,7 @@ def test_a_rounded_nothing_has_no_sign() -> None:
 def test_the_languages_are_looked_at(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = "bitextfilter.scoring.column_languages.check_columns"
+    check = "bitextfilter.scoring.row_checks.check_columns"
     monkeypatch.setattr(check, lambda *_: "look swapped")
     assert "bitext-align: warning: look swapped" in bitext_align(model, *files).stderr
     unchecked = bitext_align(model, *files, "--no-column-check")
@@ -227,6 +228,7 @@ def test_the_languages_are_looked_at(
 EXAMPLES = Path(__file__).parents[2] / "examples" / "pairs.en-de.tsv"
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("name", ["en-de", "multi"])
 @pytest.mark.parametrize("similarity", ["joint", "csls", "ratio", "mlp"])
 def test_files_exchanged_have_the_same_pairs_and_scores(

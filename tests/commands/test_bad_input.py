@@ -293,6 +293,7 @@ def running(folder: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.communicate()
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize(
     ("number", "code", "word"),
     [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")],

@@ -49,7 +49,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """These rows have scores of no model: tests/commands/test_cut_check.py has real ones."""
-    monkeypatch.setattr("bitextfilter.scoring.score_check.other_scores", lambda *_: [])
+    monkeypatch.setattr("bitextfilter.scoring.row_checks.other_scores", lambda *_: [])
 
 
 def run(name: str, model: Path, *words: str | Path, text: str = "") -> Result:

@@ -204,6 +204,7 @@ LINES = st.lists(
 ).map(b"\n".join)
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize("by", ["pair", "source", "either"])
 @pytest.mark.parametrize("match", ["exact", "normalised", "near"])
 @given(data=LINES, keep=st.sampled_from(["first", "best"]))

@@ -549,6 +549,7 @@ def test_a_terminal_gets_a_progress_bar_and_a_hint() -> None:
 LABEL = b"\x1b[%dmbitext-count:\x1b[0m "
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize(
     ("words", "colour", "text", "code"),
     [

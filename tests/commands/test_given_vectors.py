@@ -12,7 +12,7 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands import align, align_documents, score
 from bitextfilter.commands.evaluate import recovery
-from bitextfilter.io.digests import file_digest
+from bitextfilter.io.records import file_digest
 from bitextfilter.scoring.model import Model, load
 
 SOURCES, TARGETS = sentences(60, 7)

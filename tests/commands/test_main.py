@@ -78,6 +78,7 @@ def test_a_command_after_a_space_is_completed() -> None:
     assert completed("bitext", "scroe", "--x") == []
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize(
     ("words", "kind"),
     [
@@ -92,6 +93,7 @@ def test_the_shell_completes_paths(words: list[str], kind: str) -> None:
     assert completed("bitext", *words, kind=kind) == ["pa"]
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize(
     ("words", "offers"),
     [

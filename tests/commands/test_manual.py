@@ -63,6 +63,7 @@ def test_the_page_says_what_the_help_says(folder: Path, name: str) -> None:
             assert f"{name} - {COMMANDS[name]} SYNOPSIS" in text
 
 
+@pytest.mark.gate(0)
 def test_programs_that_show_pages_find_no_fault(folder: Path) -> None:
     pages = sorted(map(str, folder.iterdir()))
     environment = {**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"}

@@ -64,6 +64,7 @@ def terminal() -> Iterator[Terminal]:
     opened.close()
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst"])
 def test_the_bar_of_a_file_has_its_share(suffix: str, tmp_path: Path, terminal: Terminal) -> None:
     path = tmp_path / f"pairs.tsv{suffix}"

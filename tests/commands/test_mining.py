@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from toys import DIM, sentences, toy_model
 
 from bitextfilter.commands import align
-from bitextfilter.io.digests import read_record, write_record
+from bitextfilter.io.records import read_record, write_record
 from bitextfilter.mining import model_alignment
 from bitextfilter.scoring.model import Model
 from bitextfilter.search import cluster_plan as clusters
@@ -98,6 +98,7 @@ def test_what_is_kept_serves_other_similarities(
         assert output(model, *files, *way, "--resume", folder) == expected
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("most", [0, 100, 699, 700, 900, 1400])
 def test_stopped_while_encoding(
     model: Path,
@@ -248,6 +249,7 @@ def test_other_forms_of_numbers(model: Path, files: tuple[Path, Path], form: str
         assert other[pair] == pytest.approx(whole[pair], abs=0.02 if form == "int8" else 1e-3)
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("similarity", ["csls", "ratio", "cosine", "euclidean", "mlp", "joint"])
 def test_mining_more_against_an_index(
     model: Path, files: tuple[Path, Path], tmp_path: Path, similarity: str
@@ -267,6 +269,7 @@ def test_mining_more_against_an_index(
     assert last.splitlines() == [row for row in whole if row.split("\t")[0] in sources]
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("similarity", ["csls", "ratio", "distance"])
 @pytest.mark.parametrize("before", [0, 1, 2])
 def test_an_index_that_knows_few_neighbours(
@@ -381,6 +384,7 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(approximate, "_FEWEST_ROWS", 10)
 
 
+@pytest.mark.gate(1)
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("kind", ["flat", "ivf", "ivf-sq8", "ivf-pq"])
 def test_an_index_finds_what_exact_search_finds(

@@ -246,6 +246,7 @@ def test_a_cache_keeps_the_scores_of_models(folders: Path, tmp_path: Path) -> No
     assert remembered(folders, tmp_path, *every, data=data) == (25, 1)
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize(
     ("first", "then", "known"),
     [

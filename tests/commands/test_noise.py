@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 from console import ROOT
 
 from bitextfilter.commands.noise import main
-from bitextfilter.noise.crawl import CRAWL_NOISE
-from bitextfilter.noise.making import CLEAN, NOISE_KINDS, NoiseSettings, noisy_pairs
+from bitextfilter.noise.damage import CLEAN, CRAWL_NOISE, NOISE_KINDS, NoiseSettings, noisy_pairs
 from bitextfilter.noise.mistakes import MISTAKES
 from bitextfilter.text.negations import REMOVABLE_NEGATIONS
 

@@ -201,7 +201,7 @@ def test_other_languages_are_told(
     def told(sources: list[str], targets: list[str], _: object) -> str:
         return f"{len(sources)} and {len(targets)} lines look odd"
 
-    monkeypatch.setattr("bitextfilter.scoring.column_languages.check_columns", told)
+    monkeypatch.setattr("bitextfilter.scoring.row_checks.check_columns", told)
     assert "warning: 225 and 225 lines look odd" in paired(model, *folders).stderr
     assert "odd" not in paired(model, *folders, "--no-column-check").stderr
 

@@ -32,6 +32,7 @@ def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.gate(0)
 @linux
 def test_what_follows_a_command_that_failed_fails_too_and_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "rows").write_bytes(ROWS + BAD)

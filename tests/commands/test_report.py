@@ -170,6 +170,7 @@ def test_named_reasons_are_no_score(tmp_path: Path) -> None:
     assert call("--header", "--reasons", "-1", "--column", "mlp", data=data).exit_code == 0
 
 
+@pytest.mark.gate(0)
 def test_many_reasons_are_the_same_in_every_process() -> None:
     """The first forty names have a bar each, whatever the order of a set of names."""
     cells = ("; ".join(f"r{n * k % 97}=1" for k in range(1, 60)) for n in range(1, 30))

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from console import BIN
-from toys import sentences, toy_model, toy_words_model
+from toys import score_table, sentences, toy_model, toy_words_model
 
 from bitextfilter.commands import score
-from bitextfilter.scoring import column_languages
+from bitextfilter.scoring import row_checks as column_languages
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
-from bitextfilter.scoring.model import Model, distinct, load, score_pairs
+from bitextfilter.scoring.model import Model, distinct, load
 
 SOURCES, TARGETS = sentences(40, 7)
 DATA = "".join(f"{s}\t{t}\n" for s, t in zip(SOURCES, TARGETS, strict=True)).encode()
@@ -56,7 +56,7 @@ def lines_of(folder: Path, *words: str | Path, data: bytes = DATA) -> list[bytes
 
 
 def expected(model: Model, measures: Sequence[str], digits: int = 4) -> list[bytes]:
-    scores = score_pairs(model, SOURCES, TARGETS, measures)
+    scores = score_table(model, SOURCES, TARGETS, measures)
     texts = ("\t".join(f"{value + 0.0:.{digits}f}" for value in row) for row in scores.tolist())
     return [f"{text}\n".encode() for text in texts]
 
@@ -100,6 +100,7 @@ ROWS = [*DATA.splitlines(keepends=True), f"{'a1 a2 ' * 150}\t{'b2 b3 b4 ' * 90}\
 EXACTLY = ("--similarity", ALL, "--digits", "9")
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("batch", ["1", "7", "512"])
 def test_company_does_not_matter(either: Path, batch: str, threads: str) -> None:
@@ -110,6 +111,7 @@ def test_company_does_not_matter(either: Path, batch: str, threads: str) -> None
     assert shuffled == [whole[i] for i in order]
 
 
+@pytest.mark.gate(1)
 def test_company_does_not_matter_in_a_pipe(either: Path) -> None:
     """One process for a row, and one for all."""
     call = [sys.executable, str(BIN / "bitext-score"), "-q", "--model", str(either), *EXACTLY]

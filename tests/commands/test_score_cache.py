@@ -19,8 +19,8 @@ from console import BIN
 from toys import sentences, toy_model
 
 from bitextfilter.commands import score
-from bitextfilter.io import cache as cache_module
-from bitextfilter.io.cache import CACHE_FILE
+from bitextfilter.scoring import cached_scores as cache_module
+from bitextfilter.scoring.cached_scores import CACHE_FILE
 from bitextfilter.scoring.measures import MEASURES
 
 SOURCES, TARGETS = sentences(300, 7)
@@ -217,6 +217,7 @@ def test_after_a_kill_the_next_run_goes_on(
     assert counted(call(folder, *ALL, "--cache", cache, "-i", data)) == (6000, 0)
 
 
+@pytest.mark.gate(0)
 def test_two_at_once(folder: Path, cache: Path, long: tuple[Path, bytes], tmp_path: Path) -> None:
     data, expected = long
     outputs = [tmp_path / "one", tmp_path / "two"]

@@ -55,6 +55,7 @@ def failed(done: Result, code: int, *messages: str) -> None:
     assert all(message in line for message in messages), line
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize("batch", ["1", "7", "10000"])
 @pytest.mark.parametrize("processes", ["1", "3"])
 @pytest.mark.parametrize("kind", ["at once", "late", "at the end"])

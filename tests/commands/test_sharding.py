@@ -19,8 +19,8 @@ from bitextfilter.commands import embed, score
 from bitextfilter.commands import filter as filtering
 from bitextfilter.commands.frame import shards
 from bitextfilter.errors import WorkerError
-from bitextfilter.scoring import column_languages
 from bitextfilter.scoring import model as models
+from bitextfilter.scoring import row_checks as column_languages
 
 BOM = b"\xef\xbb\xbf"
 PAIRS = [f"{s}\t{t}".encode() for s, t in zip(*sentences(23, 7), strict=True)]
@@ -73,6 +73,7 @@ def outcome(folder: Path, name: str, place: Path, *words: object) -> tuple[bytes
     return (place / "out").read_bytes(), (place / "bad").read_bytes(), told, result.stderr
 
 
+@pytest.mark.gate(12)
 @pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_shards_give_the_bytes_and_the_counts_of_a_stream(
@@ -88,6 +89,7 @@ def test_shards_give_the_bytes_and_the_counts_of_a_stream(
     assert not (tmp_path / "parts").exists()
 
 
+@pytest.mark.gate(12)
 @pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_parts_are_the_whole(folder: Path, tmp_path: Path, name: str, kind: str) -> None:
@@ -149,6 +151,7 @@ def test_stdin_goes_in_and_stdout_comes_out(folder: Path, tmp_path: Path) -> Non
         assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize("fails", range(6))
 @pytest.mark.parametrize("name", ["score", "embed", "filter"])
 def test_a_run_goes_on_where_it_ended(

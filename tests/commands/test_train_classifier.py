@@ -17,7 +17,7 @@ from toys import as_older, sentences, toy_model
 
 import bitextfilter
 from bitextfilter.commands.train_classifier import main
-from bitextfilter.io.digests import write_digests
+from bitextfilter.io.records import write_digests
 from bitextfilter.pairs.pair_classifier import load_classifier
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.scoring.model import Model, load
@@ -58,6 +58,7 @@ def tells_apart(model: Path) -> bool:
     return bool(np.mean(right[:, None] > wrong) > 0.9)
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize("negatives", ["worst", "worst:60%", "random", "given", "repaired"])
 @pytest.mark.parametrize("features", ["products", "concatenation"])
 def test_negatives(data: Path, tmp_path: Path, negatives: str, features: str) -> None:
@@ -102,6 +103,7 @@ def mean_score(model: Model, pairs: list[tuple[str, str]]) -> float:
     return float(np.mean(model.score(*zip(*pairs, strict=True), ("mlp",))["mlp"]))
 
 
+@pytest.mark.gate("words")
 @pytest.mark.parametrize("kind", ["sentences", "words"])
 def test_what_is_nearly_a_translation_counts_as_part_of_one(
     data: Path, tmp_path: Path, kind: str
@@ -496,6 +498,7 @@ def test_the_start_has_no_share_without_a_start(data: Path, tmp_path: Path) -> N
     assert "training.start_share has no effect without --start" in done.stderr
 
 
+@pytest.mark.gate(0)
 def test_a_classifier_is_carried_to_another_encoder(data: Path, tmp_path: Path) -> None:
     """With an encoder of its own, and one language in common, a model scores as well at once."""
     first, other = tmp_path / "first", toy_model(tmp_path / "other", classifier=False, dim=24)

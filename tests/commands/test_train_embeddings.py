@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from bitextfilter.commands.evaluate import main as evaluate
 from bitextfilter.commands.train_embeddings import main
-from bitextfilter.io.vector_file import read_word_vectors, write_word_vectors
+from bitextfilter.io.vectors import read_word_vectors, write_word_vectors
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter, save_segmenter
 

@@ -150,6 +150,7 @@ HIDDEN = {
 }
 
 
+@pytest.mark.gate("parts")
 @pytest.mark.parametrize("settings", [{}, HIDDEN, NOISY], ids=["plain", "hidden", "parts"])
 def test_resuming_gives_the_model_of_an_uninterrupted_run(
     home: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
@@ -320,6 +321,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("start", [["--segmenter", "cut"], ["--start", "begun"]])
 def test_other_data_cannot_resume(home: Path, start: list[str]) -> None:
     config = json.loads((home / "settings.json").read_text())
@@ -584,6 +586,7 @@ CHINESE = "猫狗鸟鱼马牛羊鸡虎龙"
 JAPANESE = "ねこいぬとりうしうま"
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize(
     "more",
     [

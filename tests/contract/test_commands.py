@@ -68,6 +68,7 @@ def test_help_is_complete_and_loads_nothing_heavy(name: str) -> None:
         assert max(map(len, done.stdout.splitlines())) <= 100
 
 
+@pytest.mark.gate(6)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_version(name: str) -> None:
     done = run([name, "--version"])
@@ -94,6 +95,7 @@ def test_every_option_has_help(name: str) -> None:
     assert silent == []
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_completion_knows_the_options(name: str) -> None:
     """What the shell asks at ``NAME --ver<TAB>``."""

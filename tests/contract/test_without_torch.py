@@ -25,6 +25,7 @@ def imported(line: list[str], text: str) -> tuple[str, bool]:
     return done.stdout, any(name.split(".")[0] == "torch" for name in names)
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize(
     "options",
     [[], ["--similarity", "cosine,csls"], ["--model", "multi", "--languages", "en,de"]],

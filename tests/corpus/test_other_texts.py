@@ -10,8 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.corpus import other_texts
-from bitextfilter.corpus.other_texts import AGAINST_BY, AgainstSettings, OtherTexts
-from bitextfilter.corpus.shared_ngrams import Likeness, word_count
+from bitextfilter.corpus.other_texts import (
+    AGAINST_BY,
+    AgainstSettings,
+    Likeness,
+    OtherTexts,
+    word_count,
+)
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.rows import Columns, RowReader, TextColumn
 from bitextfilter.text.wording import IGNORED, untokenised

@@ -162,6 +162,7 @@ def test_decomposed_damage_is_mended_as_composed(encoding: str) -> None:
 LEFT_ALONE = ("cp850", *(f"iso8859-{part}" for part in (3, 4, 6, 7, 8, 10, 11, 13, 14, 16)))
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize("encoding", LEFT_ALONE)
 def test_damage_in_rare_encodings_is_mended_or_left(encoding: str) -> None:
     """Few letters alone may be others, more usual in Windows' encodings: Åž."""
@@ -202,6 +203,7 @@ def test_damage_made_small_is_seen_at_the_end_of_a_word(word: str) -> None:
     assert Repairer()(word) == (word, ())
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_whole_damage_is_mended_or_left(encoding: str) -> None:
     for texts in (TEXTS, QUOTED):
@@ -214,6 +216,7 @@ def test_whole_damage_is_mended_or_left(encoding: str) -> None:
             assert mended >= 0.9 * len(damaged)
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_damage_that_lost_bytes_is_never_mended_in_part(encoding: str) -> None:
     for texts in (TEXTS, QUOTED):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.corpus import shared_ngrams
-from bitextfilter.corpus.shared_ngrams import Likeness, SharedNgrams, word_count
+from bitextfilter.corpus import other_texts as shared_ngrams
+from bitextfilter.corpus.other_texts import Likeness, SharedNgrams, word_count
 from bitextfilter.errors import SettingsError
 
 WORDS = st.sampled_from(["a", "b", "c", "d", "ä", "漢字", "%"])

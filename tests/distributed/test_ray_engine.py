@@ -277,6 +277,7 @@ def test_a_node_that_dies_while_encoding(
     assert align_all(*words, *on_ray, "--resume", work) == whole
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("kind", ["ivf-sq8", "clusters"])
 def test_by_an_index(
     cluster: Cluster, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

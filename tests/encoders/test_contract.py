@@ -118,6 +118,7 @@ def test_a_vector_does_not_depend_on_its_company(folder: Path) -> None:
         np.testing.assert_array_equal(np.tile(vectors[start : start + 7], (3, 1)), part)
 
 
+@pytest.mark.gate(21)
 @pytest.mark.parametrize("length", [LONG, LONG + 1, LONGEST, LONGEST + 1])
 def test_nor_does_a_long_sentence(folder: Path, length: int) -> None:
     """Up to LONGEST tokens it shares its block with others, beyond it stands alone."""
@@ -154,6 +155,7 @@ def test_encoding_agrees_with_the_network_on_a_padded_batch(
     np.testing.assert_allclose(vectors, expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.gate(9)
 def test_products_in_bfloat16_keep_the_cosine(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +168,7 @@ def test_products_in_bfloat16_keep_the_cosine(
     assert cosines(vectors, expected).min() > 0.9999
 
 
+@pytest.mark.gate(9)
 def test_a_long_sentence_is_encoded_whole(folder: Path) -> None:
     start = " ".join(["w1"] * (LONGEST + 9))
     vectors = load_encoder(folder).encode([start, " ".join([start, *WORDS])], "aa")

@@ -91,6 +91,7 @@ SHAPES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_vectors_are_the_same_in_other_libraries(shape: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")

@@ -38,6 +38,7 @@ def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(neighbourhood, "BASE_ROWS", request.param[1])
 
 
+@pytest.mark.gate(12)
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("size", [1, 11, 64, 300])
 @pytest.mark.parametrize("k", [1, 10, 400])
@@ -93,6 +94,7 @@ def hubs(queries: Vectors, k: int, threads: int, size: int) -> Hubs:
 MANY = GENERATOR.standard_normal((120, 10)).astype(np.float32) + LINES[7]
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize(("size", "threads"), [(11, 1), (64, 3), (300, 1)])
 @pytest.mark.parametrize("k", [1, 10, 150])
 def test_hubs_are_those_of_the_whole_matrix(size: int, k: int, threads: int) -> None:

@@ -30,7 +30,7 @@ from bitextfilter.commands import align, models, score, train_encoder, translate
 from bitextfilter.commands import filter as filtering
 from bitextfilter.commands.evaluate import main as evaluate
 from bitextfilter.io.files import open_output
-from bitextfilter.io.vector_file import write_word_vectors
+from bitextfilter.io.vectors import write_word_vectors
 from bitextfilter.io.work_folder import WorkFolder
 from bitextfilter.text.ngram_model import write_arpa
 from bitextfilter.text.words import TokenUnits

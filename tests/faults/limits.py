@@ -24,7 +24,7 @@ from random import Random
 from console import BIN
 from lines import SKIP_GRAM, Content, content, inputs
 
-from bitextfilter.io.digests import DIGESTS, changed_files
+from bitextfilter.io.records import DIGESTS, changed_files
 
 CODES = {0, 2, 65, 66, 69, 71, 74, 78}
 """The documented exit codes that no signal and no bug leads to."""

@@ -1,9 +1,10 @@
 """Run tests with all compiled libraries under the sanitizers of memory and undefined behaviour.
 
-    python tests/faults/sanitized.py FOLDER [ARGUMENTS OF PYTEST]
+    python tests/faults/sanitized.py FOLDER NAMES [ARGUMENTS OF PYTEST]
 
-Builds each library into FOLDER. The address sanitizer is loaded before Python, whose own memory
-comes from it, too: arrays have guarded bounds. Needs GCC or Clang, and Linux.
+Builds the libraries of these NAMES, as ``facts,tokens``, or ``all``, into FOLDER. The address
+sanitizer is loaded before Python, whose own memory comes from it, too: arrays have guarded bounds.
+Needs GCC or Clang, and Linux.
 """
 
 from __future__ import annotations
@@ -20,10 +21,15 @@ SLOW = {"word_network": "-O0"}
 """It has many kernels: with optimisation the compiler takes half a minute."""
 
 
-def build(folder: Path) -> None:
+def sources(names: str) -> list[Path]:
+    """Return the sources of these libraries."""
+    return [each for each in SOURCES if names == "all" or each.stem in names.split(",")]
+
+
+def build(folder: Path, names: str) -> None:
     """Build each library as ``FOLDER/_NAME.so``."""
     builds = []
-    for source in SOURCES:
+    for source in sources(names):
         out = folder / f"_{source.stem}.so"
         if out.exists() and out.stat().st_mtime > source.stat().st_mtime:
             continue
@@ -40,7 +46,7 @@ def runtime(name: str) -> str:
     return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def run_tests(folder: Path, arguments: list[str]) -> int:
+def run_tests(folder: Path, names: str, arguments: list[str]) -> int:
     """Run tests in this process, with the libraries of *folder*."""
     import pytest
 
@@ -50,12 +56,12 @@ def run_tests(folder: Path, arguments: list[str]) -> int:
 
     def checked(library: compiled.CompiledLibrary, *given: object, **functions: object) -> None:
         own(library, *given, **functions)  # type: ignore[arg-type]
-        library.path = folder / library.path.name
+        if (folder / library.path.name).exists():
+            library.path = folder / library.path.name
 
     compiled.CompiledLibrary.__init__ = checked  # type: ignore[method-assign, assignment]
     failed = pytest.main(["-q", "-p", "no:cacheprovider", "--capture=sys", *arguments])
-    names = {source.stem for source in SOURCES}
-    if missing := sorted(names - compiled.opened):
+    if missing := sorted({source.stem for source in sources(names)} - compiled.opened):
         sys.stderr.write(f"not called: {', '.join(missing)}\n")
         return 1
     return int(failed)
@@ -63,10 +69,10 @@ def run_tests(folder: Path, arguments: list[str]) -> int:
 
 def main() -> None:
     """Build the libraries, and run tests in a process that has the sanitizers."""
-    folder, arguments = Path(sys.argv[1]).resolve(), sys.argv[2:]
+    folder, names, arguments = Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]
     if os.environ.get("SANITIZED") == "1":
-        sys.exit(run_tests(folder, arguments))
-    build(folder)
+        sys.exit(run_tests(folder, names, arguments))
+    build(folder, names)
     there = {
         "LD_PRELOAD": f"{runtime('libasan.so')}:{runtime('libubsan.so')}",
         "ASAN_OPTIONS": "detect_leaks=0",  # those of Python itself, at its end

@@ -18,7 +18,7 @@ from toys import as_older, sentences, toy_model
 from bitextfilter.commands import models, score
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import InputError, ModelError
-from bitextfilter.io.digests import (
+from bitextfilter.io.records import (
     DIGESTS,
     changed_files,
     folder_files,
@@ -75,6 +75,7 @@ NEVER_UNSEEN = {
 """Files whose damage might show in no result: one of a case is an error."""
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("name", damage.CASES)
 def test_each_file_is_damaged_in_turn(name: str, tmp_path: Path) -> None:
     case, _ = damage.prepared(name)

@@ -50,6 +50,7 @@ ATTACKED = [
 ]
 
 
+@pytest.mark.gate(12)
 @pytest.mark.parametrize(("attack", "times"), ATTACKED)
 def test_an_attack_of_each_kind_is_held(attack: fuzz.Attack, times: int, tmp_path: Path) -> None:
     for number, ending in enumerate((b"\r\n", b"\n", b"", b"\r\n")[:times]):

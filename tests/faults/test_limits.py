@@ -29,9 +29,10 @@ from bitextfilter.commands.frame import exits
 from bitextfilter.commands.frame.exits import Guard, open_closed_streams
 from bitextfilter.corpus.formats.jsonl import JsonReader
 from bitextfilter.errors import InputError, ModelError, printable
-from bitextfilter.io import files, unpack
+from bitextfilter.io import files
+from bitextfilter.io import sources as unpack
 from bitextfilter.io.files import naming_input
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.io.rows import RowReader, TextColumn
 from bitextfilter.models.folders import read_config
 
@@ -51,6 +52,7 @@ def says(result: Result, code: int, *words: str) -> None:
     assert all(word in result.stderr for word in words), result.stderr
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("attack", limits.ATTACKS, ids=lambda attack: str(attack.__name__))
 def test_attacks(attack: Any, tmp_path: Path) -> None:
     chooser = Random(5)
@@ -66,6 +68,7 @@ BOMBS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("ending", BOMBS)
 def test_bombs_take_little_memory(ending: str, tmp_path: Path) -> None:
     """3 GB of zeros in one line; the command alone takes 60 MB of addresses."""
@@ -86,6 +89,7 @@ def test_bombs_take_little_memory(ending: str, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [bomb.name]
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("ending", BOMBS)
 def test_many_short_lines_take_little_memory(ending: str, tmp_path: Path) -> None:
     """All lines of 4 bytes would take 12 MB; the window of xz is 8 MiB."""
@@ -110,6 +114,7 @@ def test_the_longest_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     assert lines == [b"a\tb\n", b"12345\t12345\n"]
 
 
+@pytest.mark.gate(0)
 def test_windows_of_unpackers(tmp_path: Path) -> None:
     """A window of 1 GiB is refused, one of 128 MiB is not."""
     for size, code in (30, 65), (27, 0):

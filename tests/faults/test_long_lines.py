@@ -28,7 +28,7 @@ from bitextfilter.filters.registry import RULES, parse_rule
 from bitextfilter.filters.repetition import Repetition
 from bitextfilter.filters.shape import _GLUED
 from bitextfilter.filters.web import _BESIDE, _MACROS, _URL
-from bitextfilter.noise.making import NoiseSettings, noisy_pairs
+from bitextfilter.noise.damage import NoiseSettings, noisy_pairs
 from bitextfilter.text.language import load_identifier
 from bitextfilter.text.normalise import Normalisation, normal_form
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter
@@ -71,6 +71,7 @@ def hostile_lines(n: int) -> list[tuple[str, str, str]]:
     ]
 
 
+@pytest.mark.gate(6)
 @pytest.mark.parametrize("place", range(len(hostile_lines(1))))
 def test_rules_on_hostile_lines(place: int) -> None:
     checked(hostile_lines(1)[place][0], "warm 1 May up", "5 km")
@@ -124,6 +125,7 @@ MARKS = ("\u0300\u0316", "\u0f73", "\uff9e\u0300")
 """Marks whose order is not the normal one."""
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("marks", MARKS)
 def test_combining_marks_without_end(marks: str) -> None:
     repairer, normalise = Repairer(list(REPAIRS)), Normalisation()

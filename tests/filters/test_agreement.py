@@ -7,15 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.number_words import roman_numbers, spelt_numbers
+from bitextfilter.filters.figures import _units, named_months, read_dates, read_quantities
 from bitextfilter.filters.numbers import (
-    _units,
     in_ascii,
-    month_names,
-    named_months,
-    read_dates,
     read_numbers,
-    read_quantities,
+    roman_numbers,
+    spelt_numbers,
+    word_table,
 )
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import parse_rule
@@ -203,9 +201,12 @@ def test_roman_numbers() -> None:
     assert roman_numbers("MIX IIII VIVA") == {"1009"}
 
 
-@pytest.mark.parametrize("language", month_names())
+MONTHS = word_table("months.toml")
+
+
+@pytest.mark.parametrize("language", MONTHS)
 def test_months_have_names(language: str) -> None:
-    tables = month_names()[language].split()
+    tables = MONTHS[language].split()
     assert len(tables) == 12
     for month, names in enumerate(tables, start=1):
         for name in names.replace("*", "").replace("_", " ").split("/"):

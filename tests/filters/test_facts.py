@@ -19,8 +19,8 @@ from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.pipeline import PASSED, Pipeline
 from bitextfilter.filters.registry import RULES, parse_rule
 from bitextfilter.filters.rule import Cost, Rule
+from bitextfilter.io.columns import Utf8Texts, utf8_of
 from bitextfilter.io.compiled import NO_COMPILED
-from bitextfilter.io.fields import Utf8Texts, utf8_of
 from bitextfilter.text import characters
 from tests.filters.test_sides import NEEDS
 

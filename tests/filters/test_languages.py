@@ -58,11 +58,13 @@ def verdict(target: str, language: str) -> str:
     return pipeline.check(Pairs([ENGLISH], [target], languages)).verdict(0)
 
 
+@pytest.mark.gate(25)
 @pytest.mark.parametrize(("code", "text"), KEPT)
 def test_a_right_row_stays_under_every_code_of_its_language(code: str, text: str) -> None:
     assert verdict(text, code) == "keep"
 
 
+@pytest.mark.gate(25)
 @pytest.mark.parametrize("code", sorted({code for codes in RIGHT for code in codes.split()}))
 def test_a_foreign_row_goes_under_every_code_that_is_known(code: str) -> None:
     assert verdict(GERMAN, code) != "keep"

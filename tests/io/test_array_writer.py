@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.io.files import open_output
-from bitextfilter.io.vector_file import ArrayWriter
+from bitextfilter.io.vectors import ArrayWriter
 
 GENERATOR = np.random.default_rng(3)
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.document_store import DocumentStore
-from bitextfilter.io.documents import ListedDocument, read_collection
+from bitextfilter.io.documents import DocumentStore, ListedDocument, read_collection
 
 
 def told(path: Path | str, text: bytes | None = None) -> list[str]:

@@ -136,7 +136,7 @@ def test_an_interrupted_run_ends_it(tmp_path: Path) -> None:
     inner = tmp_path / "pid"
     code = ASKING.format(path=inner)
     heed = (
-        "import signal; from bitextfilter.io.interruptions import interrupt\n"
+        "import signal; from bitextfilter.io.drafts import interrupt\n"
         "signal.signal(signal.SIGINT, lambda *_: interrupt(KeyboardInterrupt()))\n"
     )
     with subprocess.Popen([sys.executable, "-c", heed + code], stderr=subprocess.DEVNULL) as run:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.sentence_file import SentenceFile, write_distinct
+from bitextfilter.io.spill import SentenceFile, write_distinct
 
 SENTENCE = st.text(st.characters(exclude_characters="\n", codec="utf-8"), max_size=5)
 

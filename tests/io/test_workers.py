@@ -19,7 +19,7 @@ import pytest
 
 from bitextfilter.errors import InputError, WorkerError
 from bitextfilter.io import workers
-from bitextfilter.io.interruptions import interrupt
+from bitextfilter.io.drafts import interrupt
 from bitextfilter.io.workers import map_as_done, map_as_it_pays, map_blocks, map_in_order
 
 Map = Callable[[Callable[[int], int], Iterable[int], int], Iterator[int]]
@@ -47,6 +47,7 @@ def die_at_two(number: int) -> int:
     return number
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize("processes", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 20])
 def test_order_is_kept(processes: int, count: int) -> None:
@@ -186,6 +187,7 @@ def test_an_error_of_the_system_is_the_functions_own() -> None:
     assert "in refuse_as_a_file" in str(caught.value.__cause__)
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize("processes", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 20])
 def test_every_result_comes_once(processes: int, count: int) -> None:

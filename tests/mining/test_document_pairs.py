@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitextfilter.io.vector_file import VectorFile, VectorWriter
+from bitextfilter.io.vectors import VectorFile, VectorWriter
 from bitextfilter.mining import document_pairs
 from bitextfilter.mining.document_pairs import (
     SketchedSide,

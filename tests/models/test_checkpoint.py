@@ -50,6 +50,7 @@ def test_a_row_of_zeros_survives_int8() -> None:
     assert torch.equal(rounded * scale, torch.zeros(2, 3))
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize("bits", [3, 4])
 @pytest.mark.parametrize("width", [8, 7, 64])
 def test_few_bits_a_number(tmp_path: Path, width: int, bits: int) -> None:

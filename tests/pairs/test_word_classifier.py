@@ -258,6 +258,7 @@ def test_agrees_with_the_definition(quality: float) -> None:
     assert np.ptp(expected) > 0.01
 
 
+@pytest.mark.gate(4)
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize(
     "changes",

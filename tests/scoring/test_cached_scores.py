@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import sentences, toy_model, toy_words_model
+from toys import score_table, sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.io.cache import Cache
 from bitextfilter.scoring import cached_scores as module
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
-from bitextfilter.scoring.cached_scores import CachedScores, pair_keys, vector_digest
+from bitextfilter.scoring.cached_scores import Cache, CachedScores, pair_keys, score_digest
 from bitextfilter.scoring.measures import MEASURES
-from bitextfilter.scoring.model import Model, load, score_pairs
+from bitextfilter.scoring.model import Model, load
 
 SOURCES, TARGETS = sentences(200, 5)
 ALL = list(MEASURES)
@@ -34,7 +33,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 class Scorer:
-    """``score_pairs`` by a cache."""
+    """``score_table`` by a cache."""
 
     calls: ClassVar[list[tuple[int, tuple[str, ...]]]] = []
     """How many pairs were computed, and by what, in each call."""
@@ -50,17 +49,17 @@ class Scorer:
         measures: Sequence[str],
         background: BackgroundSample | None = None,
     ) -> np.ndarray:
+        model = model if background is None else replace(model, background=background)
+
         def compute(
             left: Sequence[str], right: Sequence[str], names: Sequence[str]
         ) -> dict[str, np.ndarray]:
             self.calls.append((len(left), tuple(names)))
-            scores = score_pairs(model, left, right, names, background)
-            return dict(zip(names, scores.T, strict=True))
+            return model.score(left, right, names)
 
-        digests = {name: vector_digest(model, name, background) for name in measures}
+        digests = {name: score_digest(model, name) for name in measures}
         found = self.cached(digests, sources, targets, compute)
-        empty = np.zeros((len(sources), 0), np.float32)
-        return np.column_stack([empty, *(found[name] for name in measures)])
+        return np.column_stack([found[name] for name in measures])
 
 
 @pytest.fixture
@@ -84,7 +83,7 @@ def same(one: np.ndarray, other: np.ndarray) -> bool:
 def test_the_same_scores_and_each_once(
     model: Model, tmp_path: Path, computed: list[tuple[int, tuple[str, ...]]]
 ) -> None:
-    expected = score_pairs(model, SOURCES, TARGETS, ALL)
+    expected = score_table(model, SOURCES, TARGETS, ALL)
     for cached in (0, 200, 200):
         scores, counts = run(tmp_path, model, SOURCES, TARGETS, ALL)
         assert same(scores, expected)
@@ -100,7 +99,7 @@ def test_in_another_order_with_repetitions_and_new_pairs(
     new = len({place for place in order if place >= 150})
     mixed = [SOURCES[i] for i in order], [TARGETS[i] for i in order]
     scores, counts = run(tmp_path, model, *mixed, ["csls", "mlp"])
-    assert same(scores, score_pairs(model, *mixed, ["csls", "mlp"]))
+    assert same(scores, score_table(model, *mixed, ["csls", "mlp"]))
     assert counts == {"cached": 500 - new, "scored": new}
     assert computed == [(150, ("mlp", "csls")), (new, ("csls", "mlp"))]
 
@@ -111,11 +110,11 @@ def test_only_what_is_missing_is_computed(
     run(tmp_path, model, SOURCES[:80], TARGETS[:80], ["cosine"])
     run(tmp_path, model, SOURCES[40:120], TARGETS[40:120], ["mlp"])
     scores, counts = run(tmp_path, model, SOURCES[:80], TARGETS[:80], ["mlp", "cosine"])
-    assert same(scores, score_pairs(model, SOURCES[:80], TARGETS[:80], ["mlp", "cosine"]))
+    assert same(scores, score_table(model, SOURCES[:80], TARGETS[:80], ["mlp", "cosine"]))
     assert computed[1:] == [(80, ("mlp",)), (40, ("mlp",))]
     assert counts == {"cached": 40, "scored": 40}
     scores, counts = run(tmp_path, model, SOURCES, TARGETS, ["mlp", "cosine"])
-    assert same(scores, score_pairs(model, SOURCES, TARGETS, ["mlp", "cosine"]))
+    assert same(scores, score_table(model, SOURCES, TARGETS, ["mlp", "cosine"]))
     assert counts == {"cached": 80, "scored": 120}
 
 
@@ -124,7 +123,7 @@ def test_swapped_sides_and_moved_bounds_are_other_pairs(model: Model, tmp_path: 
     for source, target in pairs:
         scores, counts = run(tmp_path, model, [source], [target], ["mlp", "cosine"])
         assert counts["scored"] == 1
-        assert same(scores, score_pairs(model, [source], [target], ["mlp", "cosine"]))
+        assert same(scores, score_table(model, [source], [target], ["mlp", "cosine"]))
 
 
 TEXTS = st.text(st.sampled_from("ab\t\n\0:19ä\ud800"), max_size=5)
@@ -153,7 +152,7 @@ def test_other_neighbours_miss_where_they_matter(
     ]
     for other in others:
         scores, counts = run(tmp_path, *call, other)
-        assert same(scores, score_pairs(*call, other))
+        assert same(scores, score_table(*call, other))
         assert counts == {"cached": 0, "scored": 30}
         assert computed[-1] == (30, ("csls", "ratio"))
     own_file = BackgroundSample.load(model.folder / BACKGROUND)
@@ -172,7 +171,7 @@ def test_one_cache_for_two_models_and_neighbours_in_turns(
         for _ in range(2):
             for some, background in ((model, None), (other, None), (model, sample)):
                 call = some, SOURCES[:9], TARGETS[:9], ["cosine", "distance"], background
-                assert same(score(*call), score_pairs(*call))
+                assert same(score(*call), score_table(*call))
     assert counts == {"cached": 27, "scored": 27}
 
 
@@ -206,7 +205,7 @@ def test_a_model_that_has_changed_meanwhile_is_refused(model: Model, tmp_path: P
         run(tmp_path, other, ["a1"], ["b1"], ["cosine"])
 
 
-def test_what_score_pairs_refuses_is_refused(model: Model, tmp_path: Path) -> None:
+def test_what_a_model_refuses_is_refused(model: Model, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="'cos' is none of"):
         run(tmp_path, model, ["a1"], ["b1"], ["cos"])
     with pytest.raises(SettingsError, match="needs neighbours"):
@@ -215,6 +214,5 @@ def test_what_score_pairs_refuses_is_refused(model: Model, tmp_path: Path) -> No
         run(tmp_path, model, ["a1", "a2"], ["b1"], ["cosine"])
 
 
-def test_no_pairs_and_no_measures(model: Model, tmp_path: Path) -> None:
+def test_no_pairs(model: Model, tmp_path: Path) -> None:
     assert run(tmp_path, model, [], [], ALL)[0].shape == (0, len(ALL))
-    assert run(tmp_path, model, SOURCES, TARGETS, [])[0].shape == (200, 0)

@@ -17,7 +17,6 @@ from bitextfilter.scoring.model_scorers import (
     ModelScorers,
     SentenceScores,
     check_scorers,
-    score_by_models,
 )
 from bitextfilter.translation.translator import Translator
 
@@ -47,6 +46,13 @@ def scorers(threads: int = 1) -> ModelScorers:
     return ModelScorers(*ways, (fluency(0.1), fluency(0.01)), WEIGHTS)
 
 
+def scored(
+    given: ModelScorers, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]
+) -> np.ndarray:
+    found = given.score(sources, targets, names)
+    return np.stack([found[name] for name in names], axis=1)
+
+
 def naive(source: str, target: str) -> dict[str, float]:
     forward = float(translator("ab", 0).log_probabilities([source], [target])[0])
     backward = float(translator("ba", 2).log_probabilities([target], [source])[0])
@@ -64,33 +70,34 @@ def test_each_measure_is_what_it_says_whatever_the_company() -> None:
     names = list(TRANSLATION_MEASURES)
     rows = [*range(40), 3, 3, 7]
     sources, targets = [SOURCES[i] for i in rows], [TARGETS[i] for i in rows]
-    scores, truncated = score_by_models(scorers(), sources, targets, names)
-    assert scores.shape == (43, 4) and scores.dtype == np.float32 and not truncated.any()
+    scores = scored(scorers(), sources, targets, names)
+    assert not scorers().score(sources, targets, ["overlong"])["overlong"].any()
+    assert scores.shape == (43, 4) and scores.dtype == np.float32
     for place in (0, 11, 39, 41, 42):
         expected = naive(sources[place], targets[place])
         for name, score in zip(names, scores[place].tolist(), strict=True):
             assert score == pytest.approx(expected[name], rel=1e-6), name
     order = np.random.default_rng(1).permutation(43)
-    mixed, _ = score_by_models(
+    mixed = scored(
         scorers(threads=2), [sources[i] for i in order], [targets[i] for i in order], names
     )
     assert np.array_equal(mixed, scores[order])
-    alone, _ = score_by_models(scorers(), sources[5:6], targets[5:6], names[::-1])
+    alone = scored(scorers(), sources[5:6], targets[5:6], names[::-1])
     assert np.array_equal(alone[:, ::-1], scores[5:6])
 
 
 def test_one_direction_is_enough_for_translation() -> None:
     forward, backward = (
-        score_by_models(given, SOURCES, TARGETS, ["translation"])[0]
+        scored(given, SOURCES, TARGETS, ["translation"])
         for given in (ModelScorers(translator("ab", 0)), ModelScorers(backward=translator("ba", 2)))
     )
-    both, _ = score_by_models(scorers(), SOURCES, TARGETS, ["translation"])
+    both = scored(scorers(), SOURCES, TARGETS, ["translation"])
     np.testing.assert_allclose((forward + backward) / 2, both, rtol=1e-6)
 
 
 def test_one_language_model_is_enough() -> None:
     given = ModelScorers(fluency=(None, fluency(2.0)))
-    scores, _ = score_by_models(given, ["a1"], ["b1 b2 b3"], ["language-model"])
+    scores = scored(given, ["a1"], ["b1 b2 b3"], ["language-model"])
     assert scores.tolist() == [[-6.0]]
 
 
@@ -103,12 +110,11 @@ def test_long_sentences_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> 
         ModelScorers(translator("ab", 0)),
         ModelScorers(backward=translator("ba", 2)),
     ):
-        scores, truncated = score_by_models(
-            given, [*sources, sources[1]], [*targets, "b1"], ["translation"]
-        )
-        assert truncated.tolist() == [False, True, True, False, True]
-        short, none = score_by_models(given, ["a1 " * 5, "a1"], ["b1", "b3 " * 5], ["translation"])
-        assert not none.any() and np.array_equal(scores[1:3], short)
+        names = ["overlong", "translation"]
+        scores = scored(given, [*sources, sources[1]], [*targets, "b1"], names)
+        assert scores[:, 0].tolist() == [0, 1, 1, 0, 1]
+        short = scored(given, ["a1 " * 5, "a1"], ["b1", "b3 " * 5], names)
+        assert not short[:, 0].any() and np.array_equal(scores[1:3, 1], short[:, 1])
 
 
 def test_every_source_with_every_target() -> None:
@@ -121,8 +127,7 @@ def test_every_source_with_every_target() -> None:
 
 
 def test_nothing_gives_nothing() -> None:
-    scores, truncated = score_by_models(scorers(), [], [], ["dual", "translation"])
-    assert scores.shape == (0, 2) and truncated.shape == (0,)
+    assert scored(scorers(), [], [], ["dual", "translation", "overlong"]).shape == (0, 3)
 
 
 @pytest.mark.parametrize(

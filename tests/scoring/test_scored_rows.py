@@ -1,4 +1,4 @@
-"""Lines of rows with scores; the languages of columns; rows that are read twice."""
+"""Lines of rows with scores; the languages of columns."""
 
 from __future__ import annotations
 
@@ -8,30 +8,20 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from bitextfilter.arrays import Scores
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, row_windows
-from bitextfilter.io.spill import Scratch
+from bitextfilter.io.rows import BadRow, Columns, Row, RowReader
 from bitextfilter.models.folders import PRETRAINED, read_config
-from bitextfilter.scoring.background import InputBackground
-from bitextfilter.scoring.column_languages import (
+from bitextfilter.scoring.row_checks import (
     CHECKED_ROWS,
     checked_windows,
     first_rows,
     languages_of_rows,
+    sides,
 )
-from bitextfilter.scoring.score_columns import Sampled, ScoreLines, cell, read_first, sides
+from bitextfilter.scoring.score_columns import ScoreLines, cell
 from bitextfilter.text.processor import TextProcessor
 
 TEXT = b"id\tsource\ttarget\n1\ta b\tc\r\n2\tbad\n3\td\t  e \n"
-
-
-def reader(text: bytes = TEXT) -> RowReader:
-    return RowReader(io.BytesIO(text), "some.tsv", Columns("source", "target"), header=True)
-
-
-def lengths(rows: list[Row]) -> Scores:
-    return np.array([[len(side) for side in row.texts] for row in rows], np.float32).reshape(-1, 2)
 
 
 def test_a_small_negative_number_is_zero() -> None:
@@ -40,43 +30,18 @@ def test_a_small_negative_number_is_zero() -> None:
 
 
 def test_lines_of_rows_good_and_bad() -> None:
-    window = list(reader())
-    assert sides([row for row in window if isinstance(row, Row)]) == (["a b", "d"], ["c", "  e "])
+    reader = RowReader(io.BytesIO(TEXT), "some.tsv", Columns("source", "target"), header=True)
+    window = list(reader)
+    good = [row for row in window if isinstance(row, Row)]
+    assert sides(good) == (["a b", "d"], ["c", "  e "])
+    lengths = np.array([[len(side) for side in row.texts] for row in good], np.float32)
     whole = b"1\ta b\tc\t3.0\t1.0\r\n2\tbad\t\t\n3\td\t  e \t1.0\t4.0\n"
-    assert ScoreLines(1)(window, lengths) == whole
-    assert ScoreLines(0, score_only=True)(window, lengths) == b"3\t1\n\t\n1\t4\n"
-    lines = ScoreLines(
+    assert ScoreLines(1).lines(window, good, lengths) == whole
+    assert ScoreLines(0, score_only=True).lines(window, good, lengths) == b"3\t1\n\t\n1\t4\n"
+    form = ScoreLines(
         0, True, lambda left, right: [[f"{a}\t{b}", "!"] for a, b in zip(left, right, strict=True)]
     )
-    assert lines(window, lengths) == b"3\t1\ta b c; !\n\t\t\n1\t4\td e ; !\n"
-
-
-def test_rows_are_read_twice() -> None:
-    with Scratch() as spool, Scratch() as left, Scratch() as right:
-        seen: list[str] = []
-        background = InputBackground(
-            lambda texts, side: np.array([[len(text), side] for text in texts], np.float32),
-            2,
-            (left, right),
-        )
-
-        def add(rows: list[Row]) -> None:
-            seen.extend(row.source for row in rows)
-            background.add(*sides(rows))
-
-        first = reader()
-        again, sample = read_first(
-            first,
-            row_windows(first, 2),
-            Sampled(background, add),
-            spool,
-            Columns("source", "target"),
-        )
-        assert seen == ["a b", "d"]
-        assert [row.line for row in again] == [row.line for row in reader()]
-        assert again.header == first.header and again.name == "some.tsv"
-        np.testing.assert_allclose(sample.source, [[1, 0], [1, 0]])
-        np.testing.assert_allclose(sample.target[0], np.array([1, 1]) / np.sqrt(2))
+    assert form.lines(window, good, lengths) == b"3\t1\ta b c; !\n\t\t\n1\t4\td e ; !\n"
 
 
 def rows_of(sources: list[str], targets: list[str]) -> list[Row | BadRow]:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toys import sentences, toy_model, toy_words_model
+from toys import score_table, sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring import model as scorers
 from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.scoring.measures import MEASURES
-from bitextfilter.scoring.model import Model, check_measures, distinct, load, score_pairs
+from bitextfilter.scoring.model import Model, distinct, load
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 
 SOURCES, TARGETS = sentences(600, 5)
@@ -41,14 +41,14 @@ def test_each_measure_is_what_it_says(model: Model) -> None:
         "distance": cosines - means / 2,
         "mlp": model.classifier.probabilities(a, b),
     }
-    scores = score_pairs(model, SOURCES, TARGETS, list(MEASURES))
+    scores = score_table(model, SOURCES, TARGETS, list(MEASURES))
     assert scores.dtype == np.float32
     for name, column in zip(MEASURES, scores.T, strict=True):
         np.testing.assert_allclose(column, expected[name], rtol=1e-4, atol=1e-6)
 
 
 def test_ranges_are_as_said(model: Model) -> None:
-    scores = score_pairs(model, SOURCES, TARGETS, list(MEASURES))
+    scores = score_table(model, SOURCES, TARGETS, list(MEASURES))
     for name, column in zip(MEASURES, scores.T, strict=True):
         low, high = (float(bound) for bound in MEASURES[name].range.split(" to "))
         assert (column >= low).all()
@@ -62,30 +62,30 @@ def words_model(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_words_do_not_depend_on_their_company(words_model: Model, threads: int) -> None:
-    whole = score_pairs(words_model, SOURCES, TARGETS, ["mlp"])
+    whole = score_table(words_model, SOURCES, TARGETS, ["mlp"])
     assert np.ptp(whole) > 0.001
     other = replace(words_model, threads=threads)
     order = np.random.default_rng(3).permutation(600)
-    mixed = score_pairs(other, [SOURCES[i] for i in order], [TARGETS[i] for i in order], ["mlp"])
+    mixed = score_table(other, [SOURCES[i] for i in order], [TARGETS[i] for i in order], ["mlp"])
     assert np.array_equal(mixed, whole[order])
     for row in range(0, 600, 97):
-        alone = score_pairs(other, SOURCES[row : row + 1], TARGETS[row : row + 1], ["mlp"])
+        alone = score_table(other, SOURCES[row : row + 1], TARGETS[row : row + 1], ["mlp"])
         assert np.array_equal(alone, whole[row : row + 1])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_pair_does_not_depend_on_its_company(model: Model, threads: int) -> None:
     names = list(MEASURES)
-    whole = score_pairs(model, SOURCES, TARGETS, names)
+    whole = score_table(model, SOURCES, TARGETS, names)
     model = replace(model, threads=threads)
     order = np.random.default_rng(3).permutation(600)
     for size in (1, 7, 512, 600):
         for first in range(0, 600 if size > 1 else 40, size):
             rows = order[first : first + size]
-            part = score_pairs(model, [SOURCES[i] for i in rows], [TARGETS[i] for i in rows], names)
+            part = score_table(model, [SOURCES[i] for i in rows], [TARGETS[i] for i in rows], names)
             assert np.array_equal(part, whole[rows])
     twice = [i for i in range(30) for _ in range(3)]
-    part = score_pairs(model, [SOURCES[i] for i in twice], [TARGETS[i] for i in twice], names)
+    part = score_table(model, [SOURCES[i] for i in twice], [TARGETS[i] for i in twice], names)
     assert np.array_equal(part, whole[twice])
 
 
@@ -95,11 +95,11 @@ def test_parts_come_in_their_order(
 ) -> None:
     for some in (model, words_model):
         measures = ["mlp", "cosine"]
-        whole = score_pairs(some, SOURCES[:530], TARGETS[:530], measures)
+        whole = score_table(some, SOURCES[:530], TARGETS[:530], measures)
         assert np.ptp(whole, axis=0).min() > 0.01
         monkeypatch.setattr(scorers, "_FEWEST", 50)
         monkeypatch.setattr(some.encoder, "most", 100)
-        parts = score_pairs(replace(some, threads=threads), SOURCES[:530], TARGETS[:530], measures)
+        parts = score_table(replace(some, threads=threads), SOURCES[:530], TARGETS[:530], measures)
         assert np.array_equal(parts, whole)
 
 
@@ -116,32 +116,32 @@ def test_a_pair_that_comes_again_is_scored_once(
 ) -> None:
     sizes: list[int] = []
 
-    score = scorers._score_part
+    score = Model._score_part
 
     def counted(model: Model, pairs: Sequence[tuple[str, str]], *rest: Any) -> np.ndarray:
         sizes.append(len(pairs))
         return score(model, pairs, *rest)
 
-    monkeypatch.setattr(scorers, "_score_part", counted)
+    monkeypatch.setattr(Model, "_score_part", counted)
     order = [0, 1, 0, 0, 2, 1]
     pairs = [SOURCES[i] for i in order], [TARGETS[i] for i in order]
-    scores = score_pairs(model, *pairs, ["cosine"])
+    scores = score_table(model, *pairs, ["cosine"])
     assert sizes == [3]
-    assert np.array_equal(scores, score_pairs(model, SOURCES, TARGETS, ["cosine"])[order])
+    assert np.array_equal(scores, score_table(model, SOURCES, TARGETS, ["cosine"])[order])
 
 
 def test_other_neighbours_change_the_margins_alone(model: Model) -> None:
     a, b = model.encode(SOURCES[:50], "aa"), model.encode(TARGETS[:50], "ba")
     names = list(MEASURES)
-    own = score_pairs(model, SOURCES, TARGETS, names)
-    other = score_pairs(model, SOURCES, TARGETS, names, BackgroundSample(a, b, 3))
+    own = score_table(model, SOURCES, TARGETS, names)
+    other = score_table(model, SOURCES, TARGETS, names, BackgroundSample(a, b, 3))
     for name, one, two in zip(names, own.T, other.T, strict=True):
         assert np.array_equal(one, two) == (MEASURES[name].needs != "neighbours")
 
 
 def test_translations_score_higher(model: Model) -> None:
     names = [name for name in MEASURES if name != "mlp"]  # the toy's classifier is untrained
-    scores = score_pairs(model, SOURCES, TARGETS, names)
+    scores = score_table(model, SOURCES, TARGETS, names)
     assert (scores[:300].min(axis=0) > scores[300:].max(axis=0)).all()
 
 
@@ -151,22 +151,21 @@ def test_distinct() -> None:
     assert rows.tolist() == [0, 1, 0, 2, 1]
 
 
-def test_no_pairs_and_no_measures(model: Model) -> None:
-    assert score_pairs(model, [], [], list(MEASURES)).shape == (0, len(MEASURES))
-    assert score_pairs(model, SOURCES, TARGETS, []).shape == (600, 0)
+def test_no_pairs(model: Model) -> None:
+    assert score_table(model, [], [], list(MEASURES)).shape == (0, len(MEASURES))
     with pytest.raises(ValueError, match="2 source and 1 target"):
-        score_pairs(model, ["a1", "a2"], ["b1"], ["cosine"])
+        score_table(model, ["a1", "a2"], ["b1"], ["cosine"])
 
 
 def test_what_a_model_lacks(model: Model) -> None:
     with pytest.raises(SettingsError, match="'cos' is none of cosine, euclidean"):
-        check_measures(model, ["cosine", "cos"], None)
+        model.check(["cosine", "cos"])
     bare = replace(model, classifier=None, background=None)
     with pytest.raises(SettingsError, match="bitext-train-classifier"):
-        score_pairs(bare, ["a1"], ["b1"], ["mlp"])
+        score_table(bare, ["a1"], ["b1"], ["mlp"])
     with pytest.raises(SettingsError, match="--neighbours"):
-        score_pairs(bare, ["a1"], ["b1"], ["ratio"])
-    check_measures(bare, ["cosine", "euclidean"], None)
+        score_table(bare, ["a1"], ["b1"], ["ratio"])
+    bare.check(["cosine", "euclidean"])
 
 
 def test_the_default_measure(model: Model, tmp_path: Path) -> None:

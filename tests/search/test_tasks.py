@@ -13,7 +13,7 @@ from searches import check_exact, map_here, written_sides
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError
-from bitextfilter.io.vector_file import VectorFile
+from bitextfilter.io.vectors import VectorFile
 from bitextfilter.search import tasks as search
 from bitextfilter.search.tasks import (
     BlockNeighbours,

@@ -382,7 +382,7 @@ MUTATIONS = (
     Mutation(
         "overlap coefficient of n-grams of words",
         "n-grams with the same words in another order are the same",
-        "corpus/shared_ngrams.py",
+        "corpus/other_texts.py",
         "filled[ahead:] * np.uint64(power)",
         "filled[ahead:]",
         "tests/corpus/test_shared_ngrams.py",
@@ -390,7 +390,7 @@ MUTATIONS = (
     Mutation(
         "overlap coefficient of n-grams of words",
         "the share of the larger set counts",
-        "corpus/shared_ngrams.py",
+        "corpus/other_texts.py",
         "self.needed(np.minimum(*sizes))",
         "self.needed(np.maximum(*sizes))",
         "tests/corpus/test_shared_ngrams.py",
@@ -398,7 +398,7 @@ MUTATIONS = (
     Mutation(
         "prefix filtering (Chaudhuri et al. 2006)",
         "one n-gram too few is looked up",
-        "corpus/shared_ngrams.py",
+        "corpus/other_texts.py",
         "rank <= (sizes",
         "rank < (sizes",
         "tests/corpus/test_shared_ngrams.py",

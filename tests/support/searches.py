@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.io.vector_file import VectorWriter
+from bitextfilter.io.vectors import VectorWriter
 from bitextfilter.search.tasks import NeighbourFiles, Sides, TaskId
 from bitextfilter.similarity.neighbours import Neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bitextfilter.io.interruptions import interrupt
+from bitextfilter.io.drafts import interrupt
 
 
 def strike_after(patch: pytest.MonkeyPatch, home: Any, name: str, number: int = 1) -> list[Any]:

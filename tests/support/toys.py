@@ -8,13 +8,15 @@ The languages of :func:`invented_pairs` have words of syllables, to train models
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from bitextfilter.encoders.registry import ENCODERS
-from bitextfilter.io.digests import DIGESTS
+from bitextfilter.io.records import DIGESTS
 from bitextfilter.models.folders import copy_model, writing_folder
 from bitextfilter.pairs.pair_classifier import save_classifier
 from bitextfilter.pairs.sentence_classifier import SentenceClassifier
@@ -24,6 +26,7 @@ from bitextfilter.pairs.settings import (
 )
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample, save_samples
+from bitextfilter.scoring.model import Model
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
@@ -32,6 +35,19 @@ from bitextfilter.text.trigrams import TrigramSettings
 WORDS = 50
 DIM = 32
 LANGUAGES = ("aa", "ba")
+
+
+def score_table(
+    model: Model,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    measures: Sequence[str],
+    background: BackgroundSample | None = None,
+) -> np.ndarray:
+    """The scores of pairs as an array ``(n, m)``, perhaps by another background sample."""
+    model = model if background is None else replace(model, background=background)
+    found = model.score(sources, targets, measures)
+    return np.stack([found[name] for name in measures], axis=1)
 
 
 def sentences(

@@ -193,6 +193,7 @@ def check_a_copy(home: Path, model: Path) -> None:
     assert again.dtype == np.float32
 
 
+@pytest.mark.gate("word", "gran-gru", "word,trigram", "autoencoder")
 @pytest.mark.parametrize("architecture", CASES)
 def test_a_bilingual_model(home: Path, architecture: str) -> None:
     given = CASES[architecture]
@@ -208,6 +209,7 @@ def test_a_bilingual_model(home: Path, architecture: str) -> None:
     assert len(pairs & {*TEST}) >= 0.8 * len(TEST)
 
 
+@pytest.mark.gate("gran")
 @pytest.mark.parametrize("architecture", OF_ONE_LANGUAGE)
 def test_a_model_of_one_language(home: Path, architecture: str) -> None:
     model = trained(home, architecture, OF_ONE_LANGUAGE[architecture], "xh,xh")

@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bitextfilter.io.rows import TemplatedColumns
 from bitextfilter.training.data import PairFile
@@ -43,6 +44,7 @@ def write_pairs(path: Path, sentences: list[list[str]]) -> PairFile:
     return PairFile(str(path), columns=TemplatedColumns(1, 2, template=3))
 
 
+@pytest.mark.gate(0)
 def test_the_template_decides_the_order_of_words(tmp_path: Path) -> None:
     """Of sentences that were not trained on, each is written in both orders."""
     train = write_pairs(tmp_path / "train.tsv", SENTENCES[:350])

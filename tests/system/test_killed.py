@@ -46,6 +46,7 @@ def start(name: str, rows: Path, folder: Path) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.gate("filter", "dedup")
 @pytest.mark.parametrize("name", LINES)
 def test_killed_at_any_point(name: str, rows: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole"

@@ -193,6 +193,7 @@ def with_a_decoder(name: str) -> Trained:
     return trained(SENTENCES, **{"passes": 10, "learning_rate": 0.03, **DECODED[name][0]})
 
 
+@pytest.mark.gate("translation", "autoencoding", "translation and autoencoding")
 @pytest.mark.parametrize("name", DECODED)
 def test_the_decoder_writes_what_it_was_taught_and_nothing_else(name: str) -> None:
     """Kim et al. 2019: translation and autoencoding together put both encoders in one space.
@@ -223,6 +224,7 @@ def test_a_decoder_that_sees_few_words_relies_on_the_vector() -> None:
         assert lowest <= found <= highest
 
 
+@pytest.mark.gate("sampled")
 @pytest.mark.parametrize("softmax", ["full", "sampled", "adaptive"])
 def test_the_decoder_learns_how_likely_a_word_is(softmax: str) -> None:
     """The words of a pair have nothing to do with each other: only their shares can be learnt."""
@@ -302,6 +304,7 @@ PUSHING: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.gate("ranking", "triplet", "contrastive")
 @pytest.mark.parametrize("name", PUSHING)
 def test_right_pairs_are_pulled_together_and_wrong_ones_pushed_apart(name: str) -> None:
     """Each pair stands twice in every mini-batch, but is not pushed from its copy."""
@@ -372,6 +375,7 @@ def order_told(model: Trained, pairs: Sides) -> float:
     return float((cosines[own, own] > cosines[own, own ^ 1] + 1e-4).mean())
 
 
+@pytest.mark.gate("word", "lstm", "word+lstm,gran", "averaging", "autoencoder max")
 @pytest.mark.parametrize("name", SHAPES)
 def test_recurrent_encoders_tell_the_order_of_words_and_averages_do_not(name: str) -> None:
     pairs, unseen = in_both_orders()

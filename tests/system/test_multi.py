@@ -11,7 +11,7 @@ from console import ROOT, command
 
 import bitextfilter
 from bitextfilter.models.folders import PRETRAINED
-from bitextfilter.scoring.grades import read_grades
+from bitextfilter.scoring.thresholds import read_grades
 
 SENTENCES = {
     "en": ["Save the file before you close the window.", "In the beginning was the Word.",
@@ -29,6 +29,7 @@ SENTENCES = {
 }  # fmt: skip
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("pair", ["en,cs", "cs,pl", "fi,en", "ja,en", "th,en"])
 def test_translations_are_nearer_than_other_sentences(pair: str) -> None:
     model = bitextfilter.load(f"multi:{pair}")

@@ -517,6 +517,7 @@ def test_swapped_columns_are_warned_of(desk: Desk) -> None:
         assert "swapped" in desk(tool, swapped).err
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("languages", ["en-US,zh_Hans", "eng,zho_Hans", "EN,zh-CN"])
 def test_one_variable_serves_a_whole_pipe(desk: Desk, languages: str) -> None:
     sentences = {

@@ -19,10 +19,9 @@ import pytest
 import toys
 from console import BIN, ROOT
 
-from bitextfilter.noise.making import NOISE_KINDS, NoiseSettings
-from bitextfilter.scoring.grades import read_grades
+from bitextfilter.noise.damage import NOISE_KINDS, NoiseSettings
 from bitextfilter.scoring.model import load
-from bitextfilter.scoring.thresholds import read_thresholds
+from bitextfilter.scoring.thresholds import read_grades, read_thresholds
 from bitextfilter.settings import read_settings
 from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.training.encoder_training import EncoderConfig
@@ -189,6 +188,7 @@ def nepali(data: Path) -> None:
         write(data / f"{part}/flores.ne-en.tsv", ["\t".join(pair[::-1]) for pair in pairs[:20]])
 
 
+@pytest.mark.gate(0)
 def test_the_recipe_of_many_languages(
     tmp_path: Path, commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,9 +40,13 @@ def start(name: str, place: Path, model: Path, rows: Path, *more: str) -> subpro
     return subprocess.Popen(words, stderr=subprocess.PIPE, cwd=place)
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize(
     ("name", "kind", "code"),
-    [("score", signal.SIGKILL, -9), ("filter", signal.SIGTERM, 143)],
+    [
+        ("score", signal.SIGKILL, -9),
+        ("filter", signal.SIGTERM, 143),
+    ],
 )
 def test_killed_and_gone_on_with(
     name: str, kind: signal.Signals, code: int, folder: Path, rows: Path, tmp_path: Path

@@ -99,6 +99,7 @@ def error(home: Path, model: str, file: str) -> float:
     return float(json.loads(out)["results"][0]["mean"])
 
 
+@pytest.mark.gate(0)
 def test_languages_never_seen_together_are_aligned(home: Path) -> None:
     assert error(home, "model", "bc.tsv") <= 5
 
@@ -330,6 +331,7 @@ def test_embed_needs_one_language_only(home: Path) -> None:
     assert np.array_equal(np.load(home / "ce.npy"), expected)
 
 
+@pytest.mark.gate(0)
 def test_a_resumed_run_ends_with_the_same_model(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

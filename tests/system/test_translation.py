@@ -30,6 +30,7 @@ def pairs(count: int, seed: int) -> list[tuple[str, str]]:
     return [(" ".join(row), " ".join(row[::-1])) for row in rows]
 
 
+@pytest.mark.gate("transformer")
 @pytest.mark.parametrize("architecture", SHAPES)
 def test_a_toy_task_is_learnt(tmp_path: Path, architecture: str) -> None:
     for name, count, seed in (("train", 4000, 1), ("dev", 100, 2)):

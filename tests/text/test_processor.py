@@ -217,6 +217,7 @@ def learnt(kind: str, tokenise: bool) -> TextProcessor:
     return made
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("tokenise", [False, True])
 @pytest.mark.parametrize("kind", SEGMENTERS)
 @given(some=sentences)

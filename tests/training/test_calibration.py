@@ -105,6 +105,7 @@ def test_pairs_of_some_worth_do_not_count() -> None:
     assert few != fit_calibration(lambda x: more + x, minor, 0.3)
 
 
+@pytest.mark.gate(0)
 def test_logits_may_rise_at_another_rate() -> None:
     """The offset is searched through the function that it is given."""
     generator = np.random.default_rng(1)

@@ -9,7 +9,7 @@ import pytest
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.io.json_text import json_bytes, parse_json
+from bitextfilter.io.records import json_bytes, parse_json
 from bitextfilter.scoring.score_combiner import Combiner, MonotonePart, combiner_of
 from bitextfilter.training.combiner import (
     FOLDS,
@@ -203,6 +203,7 @@ def test_folds() -> None:
     assert combined[out].tolist() == made(scores[out]).tolist()
 
 
+@pytest.mark.gate(8)
 @pytest.mark.parametrize(
     ("path", "value"),
     [

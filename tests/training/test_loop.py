@@ -83,6 +83,7 @@ class Watch:
             raise KeyboardInterrupt
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize(
     ("name", "shape", "changes"),
     [
@@ -151,6 +152,7 @@ def test_without_a_setting_a_run_validates_ten_times_at_least(tmp_path: Path) ->
     assert [row["update"] for row in progress.history] == list(range(1, 21))
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("softmax", ["full", "sampled", "adaptive"])
 @pytest.mark.parametrize("decode", ["source", "target", "both"])
 def test_every_objective_goes_down(tmp_path: Path, softmax: str, decode: str) -> None:
@@ -197,6 +199,7 @@ def test_weights_count_in_the_length_of_a_run() -> None:
     assert pair_stream(learner, (double, {})).updates == 20
 
 
+@pytest.mark.gate(8)
 @pytest.mark.parametrize("name", [*(n for n in PARTS if n != "trigram"), "word+lstm,gran"])
 @pytest.mark.parametrize(
     "changes",

@@ -57,6 +57,7 @@ def hooks(stop_at: int | None = None) -> Hooks:
     return Hooks(error, lambda *_: None, report)
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(
     "changes",

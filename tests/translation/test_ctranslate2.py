@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from bitextfilter.commands import models, score, translate
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.scoring.cached_scores import scorer_digest
+from bitextfilter.scoring.cached_scores import score_digest
 from bitextfilter.scoring.model_scorers import ModelScorers
 from bitextfilter.translation.ctranslate2_translator import Ctranslate2Translator
 from bitextfilter.translation.translator import SearchSettings, load_translator
@@ -212,9 +212,9 @@ def test_the_digest_of_scores_names_the_package(
     translator = load_translator(home / "there")
     assert isinstance(translator, Ctranslate2Translator)
     scorers = ModelScorers(forward=translator, digests=("a", "", "", ""))
-    before = scorer_digest(scorers, "translation")
+    before = score_digest(scorers, "translation")
     monkeypatch.setattr(Ctranslate2Translator, "packages", ("pytest",))
-    assert scorer_digest(scorers, "translation") != before
+    assert score_digest(scorers, "translation") != before
 
 
 def replace(name: str, content: bytes | str) -> Callable[[Path], object]:

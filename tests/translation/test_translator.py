@@ -73,6 +73,7 @@ def as_loaded(made: Translator) -> Translator:
     return made
 
 
+@pytest.mark.gate(7)
 @pytest.mark.parametrize(("name", "shape"), [*CASES, *LARGER])
 @pytest.mark.parametrize("settings", SEARCHES)
 def test_a_translation_is_the_same_to_the_last_bit_in_any_company(
@@ -92,6 +93,7 @@ def test_a_translation_is_the_same_to_the_last_bit_in_any_company(
     assert len({t.hypotheses[0].score for t in together}) > 30
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize(("name", "shape"), [*CASES, *LARGER])
 def test_a_cost_is_the_same_to_the_last_bit_in_any_company(
     name: str, shape: dict[str, object]
@@ -264,6 +266,7 @@ def test_blocks_hold_each_item_once_and_have_shapes_of_their_own() -> None:
     assert alone == [by_item[i] for i in range(300)]
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize(("name", "shape"), [*CASES, *LARGER])
 def test_in_bfloat16_scores_are_nearly_the_same_whatever_the_company(
     name: str, shape: dict[str, object]

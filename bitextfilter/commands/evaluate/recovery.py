@@ -147,16 +147,13 @@ def _read(
     if not given:
         windows, read = run.windows(reader), None
     else:
-        from bitextfilter.io.given_vectors import GivenRows
-
         given.check(("device",))
-        files = given.open(run)
-        rows = GivenRows(reader, files)
+        rows = given.rows(run, reader)
         windows = run.windows(rows)
 
         def read(some: list[Row]) -> _Given:
-            source, target = (each[rows.places(some)] for each in files)
-            return _Given(source, target, dict(signed_vectors(files)))
+            source, target = (rows.vectors(some, side) for side in (0, 1))
+            return _Given(source, target, dict(signed_vectors(rows.files)))
 
     return [row for window in windows for row in window if isinstance(row, Row)], read
 

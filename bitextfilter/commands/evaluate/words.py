@@ -47,7 +47,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         bitext-evaluate words --source en.vec --target de.vec dictionary.tsv
     """
     from bitextfilter.evaluation import neighbourhood as translation
-    from bitextfilter.io.vector_file import read_word_vectors
+    from bitextfilter.io.vectors import read_word_vectors
 
     output, entries, neighbours = run.output(), run.pairs(settings.file), settings.neighbours
     first, second = (

@@ -13,7 +13,7 @@ from bitextfilter.io.rows import BadRow, Row, RowParser, RowReader, WantedColumn
 if TYPE_CHECKING:
     from bitextfilter.commands.frame.run import Run
     from bitextfilter.scoring.model import Model
-    from bitextfilter.scoring.score_check import ScoredText
+    from bitextfilter.scoring.row_checks import ScoredText
 
 _REMEDY = (
     "--model names the model of the scores, --scol and --tcol the columns of their texts;"
@@ -49,7 +49,7 @@ class CutCheck:
         or margins are by other neighbours. Those of mined pairs depend on all sentences, and are
         not checked.
         """
-        from bitextfilter.scoring.score_check import ScoredText, can_be_checked
+        from bitextfilter.scoring.row_checks import ScoredText, can_be_checked
 
         score = WantedColumn("score", "--column", self.column)
         rows = [
@@ -71,9 +71,13 @@ class CutCheck:
             self._compare(run, reader.name, model, rows)
 
     def _compare(self, run: Run, name: str, model: Model, rows: Sequence[ScoredText]) -> None:
-        from bitextfilter.scoring.column_languages import column_doubt
-        from bitextfilter.scoring.score_check import by_neighbours, by_others, other_scores
-        from bitextfilter.scoring.score_columns import sides
+        from bitextfilter.scoring.row_checks import (
+            by_neighbours,
+            by_others,
+            column_doubt,
+            other_scores,
+            sides,
+        )
 
         if not (others := other_scores(model, self.measure, rows)):
             return
@@ -94,7 +98,7 @@ def name_languages(run: Run, rows: Sequence[Row | BadRow]) -> None:
     Raises SettingsError where the text does not tell.
     """
     from bitextfilter.models.folders import naming_pair
-    from bitextfilter.scoring.column_languages import languages_of_rows
+    from bitextfilter.scoring.row_checks import languages_of_rows
 
     assert run.model_name is not None, "the command has ModelName"
     told = languages_of_rows(run.model_name, rows)

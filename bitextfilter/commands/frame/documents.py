@@ -20,7 +20,7 @@ from bitextfilter.io.files import open_input, stream_name
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
 
 if TYPE_CHECKING:
-    from bitextfilter.io.given_vectors import GivenVectors
+    from bitextfilter.io.vectors import GivenVectors
     from bitextfilter.mining.chunks import Chunk, ChunkSide
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
@@ -80,7 +80,7 @@ class SentenceReader:
     def _rows(self, reader: RowReader, side: int) -> Iterable[Row | BadRow]:
         if not self._vectors:
             return reader
-        from bitextfilter.io.given_vectors import GivenRows
+        from bitextfilter.io.vectors import GivenRows
 
         return GivenRows(reader, [self._vectors[side]])
 
@@ -109,7 +109,7 @@ def warn_of_languages(
     run: Run, model: Model, sides: Sequence[Sequence[str]], name: str = ""
 ) -> bool:
     """Warn of texts that seem to be in other languages than the model's; returns whether so."""
-    from bitextfilter.scoring.column_languages import CHECKED_ROWS, column_doubt
+    from bitextfilter.scoring.row_checks import CHECKED_ROWS, column_doubt
 
     first, second = (side[:CHECKED_ROWS] for side in sides)
     warning = column_doubt(first, second, model.processor)

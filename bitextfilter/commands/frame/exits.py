@@ -34,7 +34,7 @@ from bitextfilter.errors import (
     WorkerError,
     printable,
 )
-from bitextfilter.io.interruptions import interrupt
+from bitextfilter.io.drafts import interrupt
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -13,7 +13,8 @@ from bitextfilter.commands.frame.options import COUNT, option
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
-    from bitextfilter.io.given_vectors import GivenVectors
+    from bitextfilter.io.rows import RowReader
+    from bitextfilter.io.vectors import GivenRows, GivenVectors
     from bitextfilter.io.work_folder import Fact
 
 _SIDES = ("source", "target")
@@ -53,19 +54,25 @@ class VectorFiles:
 
     def open(self, run: Run) -> tuple[GivenVectors, ...]:
         """Open the files; the manifest gets their digests. Raises InputError, NotFoundError."""
-        from bitextfilter.io.given_vectors import open_sides
+        from bitextfilter.io.vectors import open_sides
 
         files = open_sides([path for path in self._paths if path is not None], self.dim)
         for side, file in zip(_SIDES, files, strict=False):
             run.facts[f"{side} vectors"] = file.digest()
         return files
 
+    def rows(self, run: Run, reader: RowReader) -> GivenRows:
+        """Open the files; return the rows of a reader, each with a vector of each file."""
+        from bitextfilter.io.vectors import GivenRows
+
+        return GivenRows(reader, self.open(run), whole=run.shard is None)
+
     def check_count(self, run: Run, last: Sequence[Fact]) -> None:
         """Raise InputError where a text that was read in shards has fewer rows than vectors.
 
         *last*: the number of the last row of each.
         """
-        from bitextfilter.io.given_vectors import check_count
+        from bitextfilter.io.vectors import check_count
 
         if run.scaling.by_shards:
             check_count(

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import click
 
-from bitextfilter.corpus.formats.registry import FORMATS, format_of
+from bitextfilter.corpus.formats.base import FORMATS, format_of
 from bitextfilter.io.files import is_table
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.io.rows import UNFIT_REASON, BadRow
-from bitextfilter.io.unpack import PACKERS, packed_form
+from bitextfilter.io.sources import PACKERS, packed_form
 
 _BEGINNINGS = {
     b"PAR1": "parquet",

@@ -355,7 +355,7 @@ class Run:
         its first two.
         """
         from bitextfilter.models.folders import naming_pair
-        from bitextfilter.scoring.grades import read_grades
+        from bitextfilter.scoring.thresholds import read_grades
 
         assert self.model_name is not None, "the command lacks ModelName"
         name = self.model_name

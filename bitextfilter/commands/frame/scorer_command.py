@@ -22,7 +22,7 @@ from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
-    from bitextfilter.io.cache import Cache
+    from bitextfilter.scoring.cached_scores import Cache
 
     _Windows = Iterable[list[Row | BadRow]]
 

@@ -23,7 +23,7 @@ from bitextfilter.commands.frame.options import Common, RowSettings
 from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
 from bitextfilter.io.compiled import opened
-from bitextfilter.io.digests import file_digest
+from bitextfilter.io.records import file_digest
 from bitextfilter.io.work_folder import (
     Fact,
     Shard,

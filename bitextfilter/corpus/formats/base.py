@@ -1,4 +1,8 @@
-"""Pairs as all formats have them, and the parts of their readers and writers."""
+"""Pairs as all formats have them, the parts of their readers and writers, and the formats by name.
+
+The module of a format has ``reader(inputs, settings)`` and ``writer(settings, source)``, and is
+imported when it is needed. *source* is the reader that the pairs come from.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,12 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import PurePath
 from types import MappingProxyType
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
+from bitextfilter.io.files import is_packed
 from bitextfilter.io.rows import REMEDY, BadRow, Columns, RowReader, TextColumn
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -169,3 +176,151 @@ class FurtherColumns:
             name = next(name for name in pair.others if name not in self.names)
             raise UnfitError(f"a column {name!r}, which the first row lacks", "")
         return [pair.others.get(name) for name in self.names]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format, the number of its files, and the options that it takes when read and written."""
+
+    about: str
+    place: str
+    """The module in this folder, and perhaps the first word of its functions: ``rows.csv``."""
+    read: str | None = None
+    """The options; None if it is not read."""
+    written: str | None = None
+    """The options; None if it is not written."""
+    needs: str | None = None
+    """An option that must be given where it is written."""
+    suffixes: str = ""
+    """The ends of its files' names."""
+    files: int = 1
+    columns: bool = True
+    """Whether it is written with further columns."""
+    folder: tuple[str, ...] = ()
+    """The files of a format that is a folder."""
+    caches: str = ""
+    """A pattern for what its readers leave in the folder."""
+
+    @property
+    def read_files(self) -> int:
+        """The FILEs that it must be given to read; none if one input is enough."""
+        return self.files if self.files > 1 else 0
+
+    @property
+    def written_files(self) -> int:
+        """The FILEs that it must be given to write, a folder among them."""
+        return 1 if self.folder else self.read_files
+
+    def reader(self, inputs: Inputs, settings: FormatSettings) -> PairReader:
+        """Return the reader of *inputs*."""
+        made: PairReader = self._function("reader")(inputs, settings)
+        return made
+
+    def writer(self, settings: FormatSettings, source: PairReader) -> PairWriter:
+        """Return the writer of the pairs of *source*."""
+        made: PairWriter = self._function("writer")(settings, source)
+        return made
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        module, _, word = self.place.partition(".")
+        found = import_module(f"bitextfilter.corpus.formats.{module}")
+        made: Callable[..., Any] = getattr(found, f"{word}_{name}" if word else name)
+        return made
+
+
+_ROWS = "scol tcol header input"
+
+FORMATS: Mapping[str, Format] = {
+    "tsv": Format(
+        "the rows of all commands",
+        "rows.tsv",
+        _ROWS,
+        "header output whitespace",
+        suffixes="tsv tab",
+    ),
+    "moses": Format(
+        "two files, a sentence a line", "rows.moses", "", "whitespace", files=2, columns=False
+    ),
+    "csv": Format(
+        "comma-separated values",
+        "rows.csv",
+        f"{_ROWS} delimiter",
+        "header output delimiter",
+        suffixes="csv",
+    ),
+    "tmx": Format(
+        "Translation Memory eXchange",
+        "tmx",
+        "languages keep variants input",
+        "languages output",
+        needs="languages",
+        suffixes="tmx",
+    ),
+    "xliff": Format(
+        "XLIFF 1.2 and 2",
+        "xliff",
+        "languages keep input",
+        suffixes="xliff xlf sdlxliff mqxliff mxliff",
+    ),
+    "po": Format("messages of GNU gettext", "po", "keep input", suffixes="po pot"),
+    "srt": Format("two files of subtitles, matched by time", "srt", "", files=2, suffixes="srt"),
+    "vtt": Format("the same, told by its content", "srt", "", files=2, suffixes="vtt"),
+    "jsonl": Format(
+        "a JSON object a line",
+        "jsonl",
+        "fields keep input",
+        "fields output",
+        suffixes="jsonl ndjson json",
+    ),
+    "parquet": Format(
+        "a Parquet file",
+        "tables",
+        "fields keep input",
+        "fields numbers output",
+        suffixes="parquet",
+    ),
+    "arrow": Format(
+        "an Arrow file or stream", "tables", "fields keep input", suffixes="arrow feather"
+    ),
+    "datasets": Format(
+        "a folder for datasets.load_from_disk",
+        "tables.folder",
+        written="fields numbers",
+        folder=("data-00000-of-00001.arrow", "dataset_info.json", "state.json"),
+        caches="cache-*.arrow",
+    ),
+}
+
+
+def format_of(path: str) -> str | None:
+    """Return the format of a file by the end of its name, compressed or not; None if unknown."""
+    name = PurePath(path)
+    suffix = name.with_suffix("").suffix if is_packed(path) else name.suffix
+    known = (form for form, of in FORMATS.items() if suffix[1:].lower() in of.suffixes.split())
+    return next(known, None)
+
+
+def read_formats() -> list[str]:
+    """Return the names of the formats that are read."""
+    return [name for name, form in FORMATS.items() if form.read is not None]
+
+
+def written_formats() -> list[str]:
+    """Return the names of the formats that are written."""
+    return [name for name, form in FORMATS.items() if form.written is not None]
+
+
+def formats_by_option() -> dict[str, tuple[list[str], list[str]]]:
+    """Return options, sorted, and the formats that take each when read, and when written."""
+    taken = [
+        (name, (form.read or "").split(), (form.written or "").split())
+        for name, form in FORMATS.items()
+    ]
+    options = sorted({option for _, *both in taken for some in both for option in some})
+    return {
+        option: (
+            [n for n, read, _ in taken if option in read],
+            [n for n, _, written in taken if option in written],
+        )
+        for option in options
+    }

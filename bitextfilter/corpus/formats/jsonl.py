@@ -16,7 +16,7 @@ from bitextfilter.corpus.formats.base import (
     PairWriter,
     UnfitError,
 )
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.records import parse_json
 from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn
 
 _MOST_NAMES, _NAME = 20, 200

@@ -16,7 +16,6 @@ from typing import BinaryIO, ClassVar, Generic, TypeVar
 from xml.parsers import expat
 
 from bitextfilter.corpus.formats.base import PairReader, PairRecord
-from bitextfilter.corpus.formats.xml_sections import open_section
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import LINE_BYTES
 from bitextfilter.io.rows import BadRow
@@ -388,3 +387,39 @@ class UnitReader(PairReader, Generic[_Unit]):
         others = {name: unit.properties.get(name, "") for name in self._keep}
         pair = PairRecord(unit.line, source, target, others, json.dumps([source, target]).encode())
         return pair.bad(self.name, unit.fault) if unit.fault else pair
+
+
+_ENDS = {
+    b"<!--": (b"-->", "a comment"),
+    b"<![CDATA[": (b"]]>", "a CDATA section"),
+    b"<?": (b"?>", "a processing instruction"),
+}
+"""Starts of sections → their ends and names."""
+_START = re.compile(rb"<(?:!--|!\[CDATA\[|\?|!?\Z|!-\Z|!\[[CDAT]*\Z)")
+"""The start of a section, or of bytes at the end that may become one."""
+
+
+def open_section(
+    data: bytes, tags: re.Pattern[bytes], most: int, last: bool
+) -> tuple[int, str | None]:
+    """Return the place of the first section that is open at the end of *data*, or their length.
+
+    And its name, if it does not end: no data follow the *last*, or it goes on over *tags* to the
+    start of another such section, or over more than *most* bytes.
+    """
+    place = 0
+    while found := _START.search(data, place):
+        if found[0] not in _ENDS:
+            return (len(data) if last else found.start()), None
+        end, name = _ENDS[found[0]]
+        closing = data.find(end, found.end())
+        stop = len(data) if closing < 0 else closing
+        tag = tags.search(data, found.end(), stop)
+        another = tag and data.find(found[0], tag.end(), stop + len(end)) >= 0
+        too_long = closing < 0 and (last or (tag and len(data) - found.start() > most))
+        if another or too_long:
+            return found.start(), name
+        if closing < 0:
+            return found.start(), None
+        place = closing + len(end)
+    return len(data), None

@@ -194,6 +194,7 @@ POINTS = [
 ]
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize(("name", "count", "after"), POINTS)
 def test_it_goes_on_after_a_kill_at_any_point(
     files: Path, whole: tuple[Path, str], tmp_path: Path, name: str, count: int, after: bool,
@@ -269,6 +270,7 @@ def test_differences_are_from_the_first_system_of_the_same_seed(seeds: tuple[int
     assert differences["2"] and differences["2"].value > 1
 
 
+@pytest.mark.gate(0)
 def test_the_oracle_beats_chance(files: Path, tmp_path: Path) -> None:
     more = ("--random", "--oracle", "label")
     found = downstream(files, tmp_path, *more, settings="learning", words=1500)

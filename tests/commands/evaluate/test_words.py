@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.evaluate import main
-from bitextfilter.io.vector_file import write_word_vectors
+from bitextfilter.io.vectors import write_word_vectors
 
 DICTIONARY = b"haus\thouse\nbaum\ttree\nbaum\twood\nweg\tway\nfremd\tforeign\n"
 ENGLISH = ["house", "tree", "way", "wood", "the"]

@@ -74,6 +74,7 @@ def test_the_first_translation_of_a_reference_is_measured(tmp_path: Path) -> Non
     assert accuracies(found)["translations"][0] < 50
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("architecture", ["lstm", "averaging"])
 @pytest.mark.parametrize("negatives", ["random", "hardest"])
 def test_it_learns_what_differs(

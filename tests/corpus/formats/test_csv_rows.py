@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.formats.base import FormatSettings, PairRecord, UnfitError
-from bitextfilter.corpus.formats.csv_rows import CsvReader, writer
+from bitextfilter.corpus.formats.rows import CsvReader, csv_writer
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow, Columns
 
@@ -87,7 +87,7 @@ def test_quotes_that_do_not_match(data: str, line: int, message: str) -> None:
 
 def test_records_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where each line closes a column and begins another."""
-    monkeypatch.setattr("bitextfilter.corpus.formats.csv_rows.LINE_BYTES", 1000)
+    monkeypatch.setattr("bitextfilter.corpus.formats.rows.LINE_BYTES", 1000)
     assert len(list(reader('"a\n","b"\n' * 1000))) == 1000
     with pytest.raises(InputError, match=r"a\.csv:2: a record larger than"):
         list(reader('a,b\n"' + '","\n' * 1000))
@@ -122,7 +122,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 def test_written_and_read_again(rows: list[tuple[str, str, str]], delimiter: str) -> None:
     """By this package and by Python's own reader."""
     source = reader("s,t,x\n", header=True)
-    made = writer(FormatSettings(header=True, delimiter=delimiter), source)
+    made = csv_writer(FormatSettings(header=True, delimiter=delimiter), source)
     lines = [made.lines(PairRecord(n, s, t, {"x": x})) for n, (s, t, x) in enumerate(rows)]
     data = b"".join(part for (part,) in [made.first, *lines, made.end()])
     plain = list(csv.reader(io.StringIO(data.decode(), newline=""), delimiter=delimiter))
@@ -132,6 +132,6 @@ def test_written_and_read_again(rows: list[tuple[str, str, str]], delimiter: str
 
 
 def test_a_nul_is_not_written() -> None:
-    made = writer(FormatSettings(), reader(""))
+    made = csv_writer(FormatSettings(), reader(""))
     with pytest.raises(UnfitError, match="a NUL in the target"):
         made.lines(PairRecord(1, "a", "b\0"))

@@ -133,6 +133,7 @@ def test_sections_that_end_are_no_damage() -> None:
         assert (good, bad) == ([pair(1), (f"{text} 4", "Satz ä 4"), pair(5)], [])
 
 
+@pytest.mark.gate(0)
 def test_a_long_section_that_does_not_end() -> None:
     """Over more than a megabyte, without another one."""
     units = [*map(unit, range(40_000))]

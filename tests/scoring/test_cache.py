@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, OutputError
-from bitextfilter.io.cache import CACHE_FILE, Cache
+from bitextfilter.scoring.cached_scores import CACHE_FILE, Cache
 
 
 def keys_of(numbers: range) -> list[bytes]:
@@ -256,7 +256,7 @@ def test_an_error_elsewhere_does_not_lose_what_was_added(tmp_path: Path) -> None
 ADD = """
 import random, sys
 import numpy as np
-from bitextfilter.io.cache import Cache
+from bitextfilter.scoring.cached_scores import Cache
 folder, first, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with Cache(folder) as cache:
     for start in range(first, 8000, 40 * step):

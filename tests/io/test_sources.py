@@ -15,7 +15,6 @@ from fsspec.spec import AbstractBufferedFile, AbstractFileSystem  # noqa: E402
 
 from bitextfilter.commands import convert, rank  # noqa: E402
 from bitextfilter.errors import DeviceError, NotFoundError, OutputError  # noqa: E402
-from bitextfilter.io.cache import Cache  # noqa: E402
 from bitextfilter.io.files import (  # noqa: E402
     make_folder,
     open_folder,
@@ -23,9 +22,10 @@ from bitextfilter.io.files import (  # noqa: E402
     open_output,
     open_outputs,
 )
-from bitextfilter.io.remote import is_remote, open_remote  # noqa: E402
+from bitextfilter.io.sources import is_remote, open_remote  # noqa: E402
 from bitextfilter.io.work_folder import claim  # noqa: E402
 from bitextfilter.models.folders import check_replaceable  # noqa: E402
+from bitextfilter.scoring.cached_scores import Cache  # noqa: E402
 
 
 class Store(AbstractFileSystem):  # type: ignore[misc]

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.noise import material as noise_material
-from bitextfilter.noise.boilerplate import _boilerplate_templates, boilerplate_line
-from bitextfilter.noise.crawl import CRAWL_NOISE as NOISE_KINDS
-from bitextfilter.noise.making import CLEAN, NoiseSettings, even_rates, noisy_pairs
-from bitextfilter.noise.material import PairWindow
+from bitextfilter.noise.damage import CLEAN, NoiseSettings, even_rates, noisy_pairs
+from bitextfilter.noise.damage import CRAWL_NOISE as NOISE_KINDS
+from bitextfilter.noise.material import PairWindow, _boilerplate_templates, boilerplate_line
 
 Pair = tuple[str, str]
 

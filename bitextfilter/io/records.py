@@ -1,7 +1,7 @@
-"""Digests that find damage: of the files of a folder, and of records in JSON.
+"""JSON of bounded depth, and digests that find damage: of records in JSON, and of a folder's files.
 
-``digests.json``, written last, lists the SHA-256 of each file of a finished folder. A record is an
-object in JSON that holds the SHA-256 of its file's name and its other members.
+A record is an object in JSON that holds the SHA-256 of its file's name and its other members.
+``digests.json``, written last, lists the SHA-256 of each file of a finished folder.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import functools
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import naming_input, write_whole
+from bitextfilter.io.files import in_utf_8, naming_input, write_whole
 
 DIGESTS = "digests.json"
 """The file of digests of a folder."""
@@ -122,3 +123,44 @@ def changed_files(folder: Path) -> Iterator[tuple[str, str]]:
             yield name, "damaged: it has changed since it was saved"
         elif name not in known and not Path(name).name.startswith("."):
             yield name, NEW
+
+
+MOST_LEVELS = 100
+"""The deepest nesting that is read."""
+
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]')
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+def parse_json(text: str | bytes, **parsers: Any) -> Any:
+    """Return the value of a JSON text; *parsers* are those of ``json.loads``.
+
+    Raises ValueError for any other text, and for lists and objects more than MOST_LEVELS deep.
+    """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text))
+    try:
+        found = json.loads(text, **parsers)
+    except RecursionError:
+        raise ValueError(_DEEP) from None
+    if text.count("[") + text.count("{") > MOST_LEVELS and _is_deep(text):
+        raise ValueError(_DEEP)
+    return found
+
+
+_DEEP = f"its lists and objects are more than {MOST_LEVELS} deep"
+
+
+def _is_deep(text: str) -> bool:
+    """Return whether a text, known to be JSON, is nested too deep."""
+    level = 0
+    for token in _TOKEN.finditer(text):
+        level += _STEP.get(token[0], 0)
+        if level > MOST_LEVELS:
+            return True
+    return False
+
+
+def json_bytes(value: Any, indent: int | None = None) -> bytes:
+    """Return *value* as a line of JSON, encoded as ``in_utf_8`` does."""
+    return in_utf_8(json.dumps(value, ensure_ascii=False, indent=indent) + "\n")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io import vector_file
-from bitextfilter.io.vector_file import (
+from bitextfilter.io import vectors as files
+from bitextfilter.io.vectors import (
     FORMS,
     VectorFile,
     VectorWriter,
@@ -111,7 +111,7 @@ WORDS = ["▁der", "#", "%s", "0", "ö"]
 
 
 def test_what_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_file, "_WINDOW", 2)
+    monkeypatch.setattr(files, "_WINDOW", 2)
     vectors = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
     stream = io.BytesIO()
     write_word_vectors(stream, WORDS, vectors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bitextfilter.models.folders import PRETRAINED, read_config
-from bitextfilter.scoring.column_languages import column_doubt
+from bitextfilter.scoring.row_checks import column_doubt
 from bitextfilter.text.processor import TextProcessor
 
 TEXTS = {

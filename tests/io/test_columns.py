@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.io.fields import LineFields, Utf8Texts, utf8_of
+from bitextfilter.io.columns import LineFields, Utf8Texts, utf8_of
 from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, WantedColumn, number_of
 
 PARTS = [

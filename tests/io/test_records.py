@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import NotFoundError
-from bitextfilter.io.digests import DIGESTS, folder_files, paths_within
+from bitextfilter.io.records import DIGESTS, folder_files, paths_within
 from bitextfilter.models.folders import full_model_digest
 
 
