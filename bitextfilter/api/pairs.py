@@ -15,15 +15,12 @@ from dataclasses import dataclass
 from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from bitextfilter.errors import BitextError, InputError, SettingsError
 from bitextfilter.io.files import open_input
 from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, WantedColumn, is_blank, number_of
 from bitextfilter.settings import nearest, none_of, setting
-
-if TYPE_CHECKING:
-    from bitextfilter.languages import Language
 
 Pair = TypeVar("Pair", bound=Sequence[Any])
 Languages = tuple[str, str]
@@ -117,8 +114,7 @@ def _alternatives(annotation: str) -> dict[str, Callable[[Any], bool]]:
         elif name == "tuple":
             found[f"{len(parts)} whole numbers"] = functools.partial(_are_whole, len(parts))
         elif name in _KINDS:
-            words, fits = _KINDS[name]
-            found[words] = fits
+            found |= [_KINDS[name]]
     return found
 
 
@@ -247,31 +243,17 @@ def language_pair(languages: Languages) -> Languages:
     raise TypeError(f'languages are two codes, as ("en", "de"), not {languages!r:.40}')
 
 
-def two_languages(languages: Languages) -> tuple[Language, Language]:
-    """Read two languages in any usual spelling.
+def languages_as(kind: str, languages: Languages | None) -> Languages | None:
+    """Return two languages in any usual spelling as their ``tag`` (zh-Hans) or ``code`` (zh).
 
     Raises TypeError as :func:`language_pair`, SettingsError for a code that nobody knows.
     """
     from bitextfilter.languages import read_language
 
+    if languages is None:
+        return None
     source, target = map(read_language, language_pair(languages))
-    return source, target
-
-
-def language_tags(languages: tuple[str, str] | None) -> tuple[str, str] | None:
-    """Return the tags of two languages, such as ``zh-Hans``; None for None."""
-    if languages is None:
-        return None
-    source, target = two_languages(languages)
-    return source.tag, target.tag
-
-
-def language_codes(languages: tuple[str, str] | None) -> tuple[str, str] | None:
-    """Return the codes of two languages, such as ``zh``; None for None."""
-    if languages is None:
-        return None
-    source, target = two_languages(languages)
-    return source.code, target.code
+    return getattr(source, kind), getattr(target, kind)
 
 
 def member_place(name: str, argument: str = "rules") -> int:

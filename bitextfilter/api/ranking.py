@@ -16,7 +16,7 @@ from bitextfilter.api.pairs import (
     check_name,
     checked,
     is_number,
-    language_tags,
+    languages_as,
     member_number,
     member_place,
     member_text,
@@ -322,7 +322,7 @@ def report(
     Raises SettingsError for a bad value, or if the model recommends no cut for any name.
     """
     places = _places(columns, label, reasons)
-    names, sides = _names(names, columns), language_tags(languages) or ("", "")
+    names, sides = _names(names, columns), languages_as("tag", languages) or ("", "")
     survey = names, count, seed
     corpora = [_corpus((pairs, "pairs"), title, places, survey)]
     if against is not None:
