@@ -126,7 +126,7 @@ def compare_with_plain(model: Model, made: Made, sentences: int) -> None:
 
 def measure(model: Model, made: Made, rescored: bool) -> None:
     """Print a row of the table."""
-    from bitextfilter.evaluation.alignment import compare_links, measure_alignment
+    from bitextfilter.evaluation.mining import compare_links, measure_alignment
     from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.mining.documents import DocumentModel, align_by_vectors
     from bitextfilter.mining.link_costs import LinkSettings

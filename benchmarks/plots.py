@@ -113,8 +113,8 @@ def languages(axes: Axes) -> None:
 def noise(axes: Axes) -> None:
     """Draw the AUC of the default score for each kind of noise."""
     rows = table("notes/filtering.md", "Clean pairs and noise")
-    rows.sort(key=lambda row: float(row[2]))
-    series = {"en-de": column(rows, 2), "the former en-de": column(rows, 4)}
+    rows.sort(key=lambda row: float(row[1]))
+    series = {"en-de": column(rows, 1), "the former en-de": column(rows, 3)}
     bars(axes, [row[0] for row in rows], series, start=0.5)
     axes.set_xlim(0.5, 1.03)
     axes.set_xlabel("AUC: clean against damaged pairs (0.5 is chance)")
@@ -197,7 +197,7 @@ def stages(axes: Axes) -> None:
 
 def mining(axes: Axes) -> None:
     """Draw seconds of mining over the number of lines, beside brute force."""
-    curves(axes, table("notes/speed.md", "Mining at scale"), {"bitext-align": 4, "brute force": 7})
+    curves(axes, table("notes/speed.md", "Mining at scale"), {"bitext-align": 3, "brute force": 5})
     axes.set_yscale("log")
     axes.set_ylim(bottom=5)
     axes.set_xlabel("lines a side, two cores")

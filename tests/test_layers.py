@@ -23,6 +23,7 @@ LAYERS = (
     {"evaluation", "mining"},
     {"training", "reports"},
     {"judge", "recipes", "tuning", "distributed"},
+    {"papers"},
     {"commands", "api"},
     {"opusfilter"},
 )
@@ -72,6 +73,7 @@ OWNERS = {
         "search/",
         "pairs/",
         "training/",
+        "papers/",
         "text/tensors.py",
     },
     "tqdm": {"commands/"},

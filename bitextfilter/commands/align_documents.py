@@ -23,7 +23,6 @@ from bitextfilter.commands.frame.documents import (
     written_links,
 )
 from bitextfilter.commands.frame.given import VectorFiles
-from bitextfilter.commands.frame.language_options import as_languages
 from bitextfilter.commands.frame.options import (
     NO_CUT,
     RECOMMENDED,
@@ -37,6 +36,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.words import as_languages
 from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.documents import FileUses, ListedPair, read_document_list
 from bitextfilter.io.files import open_output, stream_name

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.first_rows import refuse_table
 from bitextfilter.commands.frame.options import (
     argument,
     flag,
@@ -18,7 +19,6 @@ from bitextfilter.commands.frame.options import (
     option,
     row_options,
 )
-from bitextfilter.commands.frame.other_formats import refuse_table
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.formats.base import (
     FORMATS,

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     COUNT,
     NumberRange,
     as_amount,
     as_column,
     flag,
+    languages_option,
     needs_own_file,
     option,
     row_options,

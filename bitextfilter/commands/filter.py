@@ -14,7 +14,6 @@ import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.cuts import CutCheck
-from bitextfilter.commands.frame.language_options import as_tag, languages_option
 from bitextfilter.commands.frame.options import (
     DEFAULT_MODEL,
     CutMeasure,
@@ -22,11 +21,13 @@ from bitextfilter.commands.frame.options import (
     as_column,
     flag,
     is_given,
+    languages_option,
     option,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
+from bitextfilter.commands.frame.words import as_tag
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.rows import RowReader, TextColumn, WantedColumn
 from bitextfilter.io.workers import map_as_it_pays

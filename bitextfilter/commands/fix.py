@@ -11,10 +11,16 @@ from typing import NamedTuple
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.language_options import as_tag, languages_option
-from bitextfilter.commands.frame.options import as_column, flag, is_given, option, row_options
+from bitextfilter.commands.frame.options import (
+    as_column,
+    flag,
+    is_given,
+    languages_option,
+    option,
+    row_options,
+)
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.words import Words
+from bitextfilter.commands.frame.words import Words, as_tag
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
 from bitextfilter.io.rows import BadRow, Columns, RawLines, Row, RowParser, TextColumn, with_texts
 from bitextfilter.io.workers import map_as_it_pays

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame.command import command, group
-from bitextfilter.commands.frame.language_options import languages_option
-from bitextfilter.commands.frame.options import NumberRange, argument, flag, option
+from bitextfilter.commands.frame.options import (
+    NumberRange,
+    argument,
+    flag,
+    languages_option,
+    option,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import language_file
 from bitextfilter.commands.frame.words import Words
@@ -374,7 +379,7 @@ def join(run: Run, settings: _Joined) -> None:
         bitext-models join en-de my-autoencoder --weight 0.25 --pairs clean.tsv.gz -o my-model
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.training.derived_models import join_models
+    from bitextfilter.training.encoder_training import join_models
 
     models = find_model(settings.first), find_model(settings.second)
     join_models(models, settings.weight, settings.pairs, Path(settings.folder))
@@ -401,7 +406,7 @@ def prune(run: Run, settings: _Pruned) -> None:
         bitext-models prune my-multi --languages de,cs -o my-de-cs
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.training.derived_models import prune_model
+    from bitextfilter.training.multilingual_training import prune_model
 
     output = Path(settings.folder)
     run.counts.update(prune_model(find_model(settings.name), settings.languages, output))

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.language_options import languages_option
-from bitextfilter.commands.frame.options import COUNT, flag, option, row_options
+from bitextfilter.commands.frame.options import COUNT, flag, languages_option, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines

@@ -14,7 +14,6 @@ import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.documents import SentenceReader, warn_of_languages
-from bitextfilter.commands.frame.language_options import as_languages
 from bitextfilter.commands.frame.options import (
     COUNT,
     DIGITS,
@@ -29,6 +28,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.words import as_languages
 from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.documents import FileUses, ListedDocument, ListedPair, read_collection
 from bitextfilter.io.files import locked

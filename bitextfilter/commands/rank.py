@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.frame.budget import Budget
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import CutCheck, name_languages, rows_of
+from bitextfilter.commands.frame.cuts import Budget, CutCheck, name_languages, rows_of
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
 from bitextfilter.commands.frame.options import (
     NATURAL,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     NATURAL,
     RowSettings,
     as_column,
+    languages_option,
     needs_own_file,
     option,
     row_options,

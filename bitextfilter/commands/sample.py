@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bitextfilter.commands.frame.budget import Budget
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.cuts import Budget
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     COUNT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,20 +13,24 @@ from bitextfilter.commands.frame.command import command, fill_lists, needs_none_
 from bitextfilter.commands.frame.cuts import name_languages
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
+    COUNT,
     DIGITS,
+    NATURAL,
     ModelName,
+    NumberRange,
     Scaling,
     flag,
+    is_given,
     needs_own_file,
     option,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.scorer_command import ScorerCommand
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
+from bitextfilter.errors import WorkerError
 from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
-from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
+from bitextfilter.scoring.measures import INPUT, MEASURES, TRANSLATION_MEASURES
 from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
@@ -39,8 +43,94 @@ if TYPE_CHECKING:
 
 _Window = list[Row | BadRow]
 
-INPUT = "input"
-"""In place of a file of neighbours: those of the input itself."""
+
+@dataclass(frozen=True)
+class ScorerCommand:
+    """A program that scores."""
+
+    scorer_command: str | None = option(
+        "--scorer-command CMD",
+        "Score by a program, which reads source<TAB>target lines and prints a number for each; "
+        "with --similarity, beside those measures.",
+    )
+    scorer_name: str = option(
+        "--scorer-name NAME", "Name of its column, also for --similarity.", default="command"
+    )
+    scorer_processes: int = option(
+        "--scorer-processes N", "Processes of it. No result depends on it.", COUNT, 1
+    )
+    scorer_timeout: float = option(
+        "--scorer-timeout SECONDS",
+        "End one that neither reads nor answers for so long.",
+        NumberRange(min=0, min_open=True),
+        600.0,
+    )
+    scorer_retries: int = option(
+        "--scorer-retries N",
+        "Start one that died anew, at most N times without an answer between.",
+        NATURAL,
+        0,
+    )
+
+    def check(self) -> None:
+        """Raise UsageError for an option that needs the program, and for a name that is taken."""
+        names = ("scorer_name", "scorer_processes", "scorer_timeout", "scorer_retries")
+        if self.scorer_command is None and (given := next(filter(is_given, names), None)):
+            raise click.UsageError(f"--{given.replace('_', '-')} is for --scorer-command")
+        name = self.scorer_name
+        if name in (*MEASURES, *TRANSLATION_MEASURES, "reasons"):
+            raise click.UsageError(f"--scorer-name {name} is the name of another column")
+        if not name.strip() or "," in name or not name.isprintable():
+            raise click.UsageError(f"--scorer-name {name!r} is no name of a column")
+
+    def measures(self, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the measures *asked*, with the program's column last where it is not among them.
+
+        None are asked without a program for the default of the model.
+        """
+        if self.scorer_command is None or self.scorer_name in asked:
+            return asked
+        return (*asked, self.scorer_name)
+
+    def scored(
+        self, run: Run, rows: RowReader, windows: Iterable[_Window], cache: Cache | None
+    ) -> Iterator[tuple[_Window, dict[str, Scores]]]:
+        """Yield the *windows* of raw rows as ``Run.windows`` does, with scores by the name.
+
+        Rows are read ahead of the answers. Raises WorkerError, with a row that has no answer.
+        """
+        from bitextfilter.io.programs import PoolSettings, ProgramError
+        from bitextfilter.scoring.command_scores import CommandScores
+
+        assert self.scorer_command is not None, "there is no program"
+        settings = PoolSettings(
+            self.scorer_command, self.scorer_processes, self.scorer_timeout, self.scorer_retries
+        )
+        run.facts["scorer"] = settings.command
+        patient = run.row_settings.reject
+        scorer = CommandScores(settings, rows.parser, run.counts, cache, patient=patient)
+        scores = run.enter(scorer)
+        try:
+            for window, found in scores.scored(_stopping(run, windows)):
+                run.admit(window)
+                yield window, {self.scorer_name: found}
+                run.advance(len(window))
+        except ProgramError as error:
+            row = scores.row_of(error)
+            if row is None:
+                raise
+            bad = rows.parser.refused(row, str(error), "")
+            raise WorkerError(str(run.error(bad))) from error
+
+
+def _stopping(run: Run, windows: Iterable[_Window]) -> Iterator[_Window]:
+    """Yield windows; a bad row that is not rejected stops the run before it is asked of."""
+    for window in windows:
+        for row in window:
+            if isinstance(row, BadRow) and not run.row_settings.reject:
+                raise run.error(row)
+        yield window
+
 
 _OF_A_MODEL = ("model", "languages", "column_check", "device")
 
@@ -210,7 +300,12 @@ class _Scoring:
         elif reader.header is not None and reader.starts:
             output.write("\t".join(names).encode() + b"\n")
         form = ScoreLines(settings.digits, settings.score_only, explainer)
-        for window, known in self._with_known(run, reader, windows, cache):
+        known_scores = (
+            ((window, {}) for window in windows)
+            if self.program.scorer_command is None
+            else self.program.scored(run, reader, windows, cache)
+        )
+        for window, known in known_scores:
             good = [row for row in window if isinstance(row, Row)]
             output.write(form.lines(window, good, columns.score(good, known)))
         return None if given is None else given.last
@@ -268,17 +363,6 @@ class _Scoring:
             loaded = load_scorers(run, self.scorers, others, languages)
             scorers, processor = loaded.scorers, processor or loaded.processor
         return ScoreColumns(names, model, scorers, run.counts, cache), processor
-
-    def _with_known(
-        self, run: Run, reader: RowReader, windows: Iterator[_Window], cache: Cache | None
-    ) -> Iterator[tuple[_Window, dict[str, Scores]]]:
-        """Yield windows with the scores of the program, if there is one, by its name."""
-        if self.program.scorer_command is None:
-            for window in windows:
-                yield window, {}
-        else:
-            for window, found in self.program.scored(run, reader, windows, cache):
-                yield window, {self.program.scorer_name: found}
 
 
 def _explainer(columns: GivenColumns | ScoreColumns) -> Explainer:

@@ -9,9 +9,9 @@ from itertools import chain
 from pathlib import Path
 
 from bitextfilter.commands.frame.command import command, group
-from bitextfilter.commands.frame.language_options import as_language
 from bitextfilter.commands.frame.options import COUNT, argument, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.words import as_language
 from bitextfilter.errors import OutputError
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import stream_name, write_whole

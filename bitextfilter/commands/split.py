@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.first_rows import refuse_table
 from bitextfilter.commands.frame.options import (
     NATURAL,
     as_column,
@@ -20,7 +21,6 @@ from bitextfilter.commands.frame.options import (
     option,
     row_options,
 )
-from bitextfilter.commands.frame.other_formats import refuse_table
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.io.files import open_outputs

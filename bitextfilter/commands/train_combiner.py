@@ -17,8 +17,7 @@ from bitextfilter.io.rows import Row
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.result import Bootstrap
-    from bitextfilter.training.combiner import DirectedColumns
-    from bitextfilter.training.combiner_training import GradedScores
+    from bitextfilter.training.combiner import DirectedColumns, GradedScores
 
 _FOREST = "isolation-forest"
 _KINDS = ("logistic", "monotone", _FOREST)
@@ -137,8 +136,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap, training: Training
 def _train(run: Run, settings: _Settings, bootstrap: Bootstrap, training: TrainingOptions) -> None:
     """Read the rows, and write the combiner and the table."""
     from bitextfilter.settings import from_mapping
-    from bitextfilter.training.combiner import CombinerSettings
-    from bitextfilter.training.combiner_training import TrainedCombiner
+    from bitextfilter.training.combiner import CombinerSettings, TrainedCombiner
 
     kind = {} if settings.kind is None else {"kind": settings.kind}
     chosen = from_mapping(CombinerSettings, {**training.values(), **kind})
@@ -158,8 +156,7 @@ def _read(run: Run, settings: _Settings) -> tuple[GradedScores, DirectedColumns]
     import numpy as np
 
     from bitextfilter.io.columns import NumberColumns
-    from bitextfilter.training.combiner import DirectedColumns
-    from bitextfilter.training.combiner_training import GradedScores, Grader
+    from bitextfilter.training.combiner import DirectedColumns, GradedScores, Grader
 
     columns = NumberColumns(numbers=settings.names, label=settings.labels)
     labelled = settings.labels is not None

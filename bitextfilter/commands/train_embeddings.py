@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
-from bitextfilter.commands.frame.options import COUNT, is_given, needs_own_file, option, row_options
+from bitextfilter.commands.frame.options import (
+    COUNT,
+    is_given,
+    languages_option,
+    needs_own_file,
+    option,
+    row_options,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
 
 if TYPE_CHECKING:
-    from bitextfilter.training.mapping import EmbeddingConfig, Induced, Seeds
+    from bitextfilter.papers.mapping import EmbeddingConfig, Induced, Seeds
     from bitextfilter.training.word_vectors import WordVectors
 
 
@@ -89,7 +95,7 @@ class _Settings:
     "bitext-train-embeddings",
     _Settings,
     row_options("output"),
-    training_settings("training.mapping.EmbeddingConfig", "adversarial.seed"),
+    training_settings("papers.mapping.EmbeddingConfig", "adversarial.seed"),
     uses="device",
 )
 def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
@@ -112,7 +118,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     """
     from bitextfilter.io.vectors import write_word_vectors
     from bitextfilter.models.device import resolve_device
-    from bitextfilter.training.mapping import joint_table, map_sides
+    from bitextfilter.papers.mapping import joint_table, map_sides
 
     both = settings.separate or ()
     for path, other in zip(both, both[::-1], strict=True):
@@ -136,7 +142,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
 def _plan(settings: _Settings, chosen: TrainingOptions) -> EmbeddingConfig:
     """Return the settings. Raises UsageError for those without effect beside the others."""
-    from bitextfilter.training.mapping import EmbeddingConfig
+    from bitextfilter.papers.mapping import EmbeddingConfig
 
     plan, usual = EmbeddingConfig.from_dict(chosen.values()), EmbeddingConfig()
     text = bool(settings.source_text or settings.target_text)

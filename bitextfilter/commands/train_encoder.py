@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import as_language
 from bitextfilter.commands.frame.options import FOLDER, is_given, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
@@ -23,6 +22,7 @@ from bitextfilter.commands.frame.training import (
     training_settings,
     weighted,
 )
+from bitextfilter.commands.frame.words import as_language
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
@@ -151,7 +151,8 @@ def _training(
 ) -> tuple[type[EncoderTraining], TrainingFiles]:
     """The kind of training, and its files. Raises UsageError for files that do not fit."""
     from bitextfilter.models.folders import read_config, unverified
-    from bitextfilter.training import encoder_training as workflow
+    from bitextfilter.papers.pivot import PivotTraining
+    from bitextfilter.training.encoder_training import EncoderTraining
 
     with unverified():  # the training will check it
         before = read_config(settings.start[0]).get("languages", ()) if settings.start else ()
@@ -164,7 +165,7 @@ def _training(
         adds = len(before) > 2 and set(before) != set(settings.languages)
         return LanguageAddition if adds else MultilingualTraining, _multilingual_files(settings)
     files = _files(architecture, settings, columns)
-    return workflow.EncoderTraining if files.pivot is None else workflow.PivotTraining, files
+    return EncoderTraining if files.pivot is None else PivotTraining, files
 
 
 def _multilingual_files(settings: _Settings) -> TrainingFiles:

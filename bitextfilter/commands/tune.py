@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     COUNT,
     FILE,
@@ -17,6 +16,7 @@ from bitextfilter.commands.frame.options import (
     argument,
     cores,
     flag,
+    languages_option,
     needs_own_file,
     option,
 )
@@ -25,8 +25,7 @@ from bitextfilter.commands.frame.training import PairColumns, embeddings_option
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
-    from bitextfilter.tuning.grid import Grid, Point
-    from bitextfilter.tuning.trials import ResultTable, TuningTask
+    from bitextfilter.tuning.trials import Grid, Point, ResultTable, TuningTask
 
     Points = dict[str, Point]
 
@@ -95,8 +94,7 @@ def main(run: Run, settings: _Settings, columns: PairColumns) -> None:
         bitext-tune grid.toml --languages en,de --pairs train.tsv.gz --development dev.tsv \
             -o tuning.tsv
     """
-    from bitextfilter.tuning.grid import read_grid
-    from bitextfilter.tuning.trials import ResultTable
+    from bitextfilter.tuning.trials import ResultTable, read_grid
 
     needs_own_file("--output", str(settings.table), (run.common.manifest, *settings.pairs))
     grid = read_grid(settings.grid)

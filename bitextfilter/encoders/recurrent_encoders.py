@@ -4,7 +4,7 @@ The autoencoder (section 3 of the paper) has a bidirectional recurrent network a
 table of subword vectors; the sentence embedding is the element-wise maximum over the states (eq. 3,
 6), or another pooling. With ``composition=shared`` both languages have the same network. The
 decoder they share, of these languages (``training/encoder_learner.py``) or of a third
-(``training/pivot.py``), exists only in training and is not part of a model folder.
+(``papers/pivot.py``), exists only in training and is not part of a model folder.
 
 With ``average`` (ours, not the paper's) the weighted average of the subword vectors is added to
 the scaled maximum: the network starts as an averaging encoder and learns word order on top.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bitextfilter.encoders.base import Network
 
 PIVOT = "pivot"
-"""The encoders of ``autoencoder`` with a decoder of a third language (``training/pivot.py``)."""
+"""The encoders of ``autoencoder`` with a decoder of a third language (``papers/pivot.py``)."""
 
 
 class _Encoders(Registry[NetworkType, Processor]):

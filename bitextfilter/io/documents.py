@@ -18,11 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-import numpy as np
-
-from bitextfilter.arrays import Integers
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import (
     BOM,
@@ -33,6 +30,9 @@ from bitextfilter.io.files import (
     stream_name,
 )
 from bitextfilter.io.records import parse_json
+
+if TYPE_CHECKING:
+    from bitextfilter.arrays import Integers
 
 _ROW = "a row has a source file, a target file, and perhaps a score or a file for the result"
 _SCORE = re.compile(r"[01](\.\d{1,9})?")
@@ -372,6 +372,8 @@ class DocumentStore(AbstractContextManager["DocumentStore"]):
     @property
     def counts(self) -> Integers:
         """The number of sentences of each document, ``(n,)``."""
+        import numpy as np
+
         return np.array(self._counts, dtype=np.int64)
 
     def digest(self) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.evaluation.filtering import Contrast, best_counts
 from bitextfilter.evaluation.result import (
     Bootstrap,
     Estimate,
@@ -29,7 +30,6 @@ from bitextfilter.evaluation.result import (
     interval,
     signature,
 )
-from bitextfilter.evaluation.separation import Contrast, best_counts
 from bitextfilter.io.rows import number_of
 from bitextfilter.judge.judgements import RULE, Judgements, Label, Scale
 

@@ -19,6 +19,7 @@ from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import ModelError
 from bitextfilter.io.rows import Row
 from bitextfilter.io.vectors import load_arrays, save_arrays
+from bitextfilter.scoring.measures import INPUT
 from bitextfilter.similarity.neighbours import NEIGHBOURS, highest_means, scan
 from bitextfilter.similarity.vectors import unit_rows
 
@@ -124,10 +125,6 @@ def load_background(
     """Load the background sample of a model folder, if it has one; see :meth:`load`."""
     path = folder / BACKGROUND
     return BackgroundSample.load(path, dim, names) if path.exists() else None
-
-
-INPUT = "input"
-"""In place of a file of neighbours: those of the input itself."""
 
 
 def named_background(neighbours: str, dim: int) -> BackgroundSample:

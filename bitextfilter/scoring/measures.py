@@ -55,6 +55,9 @@ MEASURES: dict[str, Measure] = {
 THRESHOLD_MEASURES = (*MEASURES, "joint")
 """The measures a model recommends thresholds for; ``bitext-align`` combines several in joint."""
 
+INPUT = "input"
+"""In place of a file of neighbours: those of the input itself."""
+
 
 TRANSLATION_MEASURES: dict[str, Measure] = {
     "translation": Measure(

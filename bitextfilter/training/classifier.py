@@ -1,12 +1,10 @@
-"""Training of pair classifiers: the loss, the learner, and the report.
+"""Training of pair classifiers: the loss, the learner, the calibration, and the report.
 
 Kim et al. 2019, section 3.3: binary cross-entropy on clean pairs and negatives (eq. 15, whose
 second term should read log(1 - q)). For a smoother score than theirs, weights decay, labels may be
 smoothed, and the outputs are calibrated on pairs kept apart. Where pairs with a minor error are
 known, two logits are trained: of a translation, minor errors allowed; and of one without an
 error, given that it is a translation.
-
-Calibration of a classifier's probabilities, and their quality.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from bitextfilter.arrays import Floats, Indices, Scores
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.separation import roc_auc
+from bitextfilter.evaluation.filtering import roc_auc
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Dropout, narrow_training

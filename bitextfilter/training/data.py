@@ -1,9 +1,7 @@
 """Training sentences: read from files, kept as arrays of ids, cut into mini-batches.
 
 Everything is a function of the seed and the pass, so that a resumed run sees the very batches
-an uninterrupted one would have seen.
-
-The hardest negatives of many pairs: a search among some thousand vectors a side.
+an uninterrupted one would have seen. Negatives are sought among some thousand vectors a side.
 
 Letters: m pairs to seek negatives in, d width of a vector, p pairs of pairs.
 """

@@ -1,9 +1,13 @@
-"""Encoder training from files: recipe, text, network, loop, validation, model folder."""
+"""Encoder training from files: recipe, text, network, loop, validation, model folder.
+
+The encoders of two models may stand side by side in one folder.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +20,18 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.base import Encoder, Network
 from bitextfilter.encoders.expressions import CombinationSettings
 from bitextfilter.encoders.protocol import SentenceEncoder
-from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
+from bitextfilter.encoders.registry import ENCODERS, PIVOT, load_encoder, sees_order, views
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.recovery import recover
-from bitextfilter.models.folders import SECOND, read_config
+from bitextfilter.models.folders import (
+    ATTRIBUTION,
+    SECOND,
+    check_replaceable,
+    read_config,
+    write_config,
+    writing_folder,
+)
+from bitextfilter.models.foreign import files_of
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import from_groups, group_rows, read_settings
 from bitextfilter.similarity.neighbours import csls, margin_matrix
@@ -30,10 +42,9 @@ from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.text.vocabulary import END, RESERVED
-from bitextfilter.training.data import Corpus, PairTexts, Sentences, read_monolingual, read_pairs
+from bitextfilter.training.data import Corpus, PairFile, Sentences, read_monolingual, read_pairs
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.loop import Stream
-from bitextfilter.training.pivot import PivotLearner, check_settings, pivot_stream
 from bitextfilter.training.runs import RECORD, NetworkConfig, TrainingFiles, TrainingRun
 from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
 from bitextfilter.training.start import (
@@ -421,51 +432,59 @@ def distinct_sample(
     return sides[0], sides[1]
 
 
-class PivotTraining(EncoderTraining):
-    """A run of the architecture pivot.
+_ENCODER = "encoder"
+_KEPT_OF_BOTH = (f"{_ENCODER}.safetensors", RECORD, ATTRIBUTION)
+_CHOICE = 1
+"""Of the choice of neighbours."""
 
-    The pivot has a segmentation and a vocabulary of its own, which go with the decoder: nothing
-    of that language is in the model folder.
+
+def join_models(
+    models: tuple[Path, Path], weight: float, pairs: Sequence[str], output: Path
+) -> None:
+    """Write a model with the encoders of two models, and neighbours from files of pairs.
+
+    Nothing else of the models goes into it: a classifier or a threshold is of other vectors.
+
+    Args:
+        models: the folders of both; the text processing of the first serves the commands.
+        weight: of the second's cosine, between 0 and 1; the first's is the rest.
+        pairs: TSVs, source first; without any, the model has no neighbours.
+        output: the new folder.
+
+    Raises:
+        SettingsError: the weight or the languages do not fit, or a model has two encoders.
+        NotFoundError, ModelError: as in loading the models.
+        OutputError: as ``writing_folder``.
     """
+    check_replaceable(output)
+    for folder in models:
+        if files_of(folder, read_config(folder)) is not None:
+            raise SettingsError(
+                f"{folder}: its encoder is of another library, and cannot be joined"
+            )
+        load_encoder(folder)
+        if SECOND in read_config(folder):
+            raise SettingsError(f"{folder} has two encoders already: join its parts with one")
+    one, other = ("-".join(read_config(folder)["languages"]) for folder in models)
+    if one != other:
+        raise SettingsError(f"{models[0]} is of {one}, {models[1]} of {other}")
+    with writing_folder(output) as draft:
+        _copy_encoder(models[0], draft, {SECOND: {"weight": weight}})
+        (draft / SECOND).mkdir()
+        _copy_encoder(models[1], draft / SECOND, {})
+        encoder = load_encoder(draft)
+        if pairs:
+            texts = read_pairs([PairFile(path) for path in pairs])
+            sample = distinct_sample(texts.sources, texts.targets, _CHOICE)
+            BackgroundSample(*both_sides(encoder, sample)).save(draft / BACKGROUND)
 
-    def read(self) -> None:
-        """See :meth:`TrainingRun.read`."""
-        pivot = self.files.pivot
-        assert pivot is not None, "check_files has seen to it"
-        check_settings(self.config.training)
-        of_source, of_target = (read_pairs(files) for files in pivot.sides)
-        self.config = self.given.fitting(sum(of_source.weights + of_target.weights) / 2)
-        self.processor = self._make_processor(of_source.sources, of_target.sources)
-        self.pivot = TextProcessor.learn(
-            (of_source.targets + of_target.targets, []),
-            (pivot.language, pivot.language),
-            self.config.normalisation,
-            self.config.segmentation,
-        )
-        self.corpora = self._make_corpus(of_source, 0), self._make_corpus(of_target, 1)
-        self._sample = distinct_sample(
-            of_source.sources, of_target.sources, self.config.training.seed
-        )
 
-    def _make_corpus(self, pairs: PairTexts, side: int) -> Corpus:
-        """Pairs with the pivot, as ids."""
-        language = self.pivot.languages[0]
-        written = Sentences(self.pivot.ids(pairs.targets, language))
-        texts = self._sentences(pairs.sources, side)
-        corpus = Corpus(texts, written, np.array(pairs.weights))
-        return self.short(corpus, f"{self.processor.languages[side]}-{language} ")
-
-    def make_learner(self) -> tuple[EncoderLearner, Stream]:
-        """See :meth:`TrainingRun.make_learner`."""
-        cell, training = self.config.shape.cell, self.config.training
-        counts = self._predicted_counts()
-        model = PivotLearner(self.network, cell, counts, training, self._one_language)
-        views = self.network.views
-        return model.to(self._device), pivot_stream(self.corpora, training, views, self._device)
-
-    def _predicted_counts(self) -> NDArray[np.int64]:
-        """Times the decoder predicts each id of the pivot's vocabulary, ``(v,)``."""
-        counts = np.zeros(len(self.pivot.vocabulary), dtype=np.int64)
-        counts[len(RESERVED) :] = self.pivot.vocabulary.counts.sum(axis=1)
-        counts[END] = sum(map(len, self.corpora))
-        return counts
+def _copy_encoder(folder: Path, draft: Path, more: Mapping[str, Any]) -> None:
+    """Copy text processing, encoder and the record of its training into a draft."""
+    config = read_config(folder)
+    processor = TextProcessor.load(folder, config)
+    processor.save(draft)
+    for name in _KEPT_OF_BOTH:
+        if (folder / name).exists():
+            shutil.copyfile(folder / name, draft / name)
+    write_config(draft, {**processor.config(), _ENCODER: config[_ENCODER], **more})

@@ -2,7 +2,7 @@
 
 A :class:`Learner` brings the network and its losses, a :class:`Stream` the mini-batches. The
 adversarial mapping alone stands apart: its two optimisers learn against each other
-(:mod:`bitextfilter.training.mapping`).
+(:mod:`bitextfilter.papers.mapping`).
 
 Adam that leaves alone the vectors of tokens that a mini-batch does not hold.
 """

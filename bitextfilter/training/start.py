@@ -1,6 +1,4 @@
-"""Starting points of a network: random values, word vectors from a file, another model.
-
-The classifier that a training starts from: another model's, carried to this one's encoder.
+"""Starting points: random values, word vectors from a file, another model, its classifier.
 
 A classifier reads vectors of its own encoder. Where two encoders share a language, both encode the
 same words of it: by least squares, the vectors of one become nearly those of the other, and the
@@ -19,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bitextfilter.arrays import Floats
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.vectors import read_word_vectors, word_lines
@@ -27,7 +26,6 @@ from bitextfilter.pairs.settings import ClassifierSettings, WordClassifierSettin
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.text.features import WordReader
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
-from bitextfilter.training.mapping import least_squares
 
 
 def start_matrix_(matrix: Tensor, generator: torch.Generator, gates: int = 1) -> None:
@@ -298,3 +296,19 @@ def _frequent_words(sentences: Sequence[str]) -> list[str]:
     times: NDArray[np.int64] = np.bincount(rows.flat, minlength=len(reader.words))
     order = np.argsort(-times, kind="stable")[: _WORDS + 1]
     return [reader.words[place] for place in order if reader.words[place]]
+
+
+_RIDGE = 0.01
+
+
+def least_squares(source: NDArray[np.floating], target: NDArray[np.floating]) -> Floats:
+    """Return the map for which ``source @ map`` is closest to ``target``, ``(d, d of the target)``.
+
+    Ridge regression: a hundredth of the mean squared singular value of the sources is added to
+    each, so that directions with little variance change little. Row i of both, ``(p, d)`` each,
+    belong together.
+    """
+    rows = source.astype(np.float64)
+    gram = rows.T @ rows
+    ridge = _RIDGE * np.trace(gram) / len(gram)
+    return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), rows.T @ target))

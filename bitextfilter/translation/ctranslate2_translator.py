@@ -1,8 +1,6 @@
 """Translators that CTranslate2 has converted: translations, and the cost of a given target.
 
-Folders that CTranslate2 has converted: their files, found and held against each other.
-
-Here ``model.bin`` is read for the names and shapes of its tensors alone. Its layout: version of the
+``model.bin`` is read here for the names and shapes of its tensors alone. Its layout: version of the
 format, name and revision of the network, number of tensors; of each its name, shape, type and
 number of bytes, and then these bytes. Numbers are little-endian; a text follows its length.
 """

@@ -31,19 +31,17 @@ from bitextfilter.text.segment import WORD_START
 from bitextfilter.text.vocabulary import BEGIN, END, PAD, RESERVED
 from bitextfilter.translation.network import (
     ROWS,
-    ShapedBlock,
-    TokenRows,
-    TranslationNetwork,
-    shaped_blocks,
-    token_rows,
-)
-from bitextfilter.translation.search import (
     Beam,
     Chooser,
     Limits,
     Sampler,
     SearchResult,
+    ShapedBlock,
+    TokenRows,
+    TranslationNetwork,
     search_translations,
+    shaped_blocks,
+    token_rows,
 )
 
 POSITIONS = 8

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands import combine, train_combiner
-from bitextfilter.evaluation.separation import roc_auc
+from bitextfilter.evaluation.filtering import roc_auc
 from bitextfilter.scoring.score_combiner import combiner_of
 
 

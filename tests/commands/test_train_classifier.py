@@ -23,7 +23,7 @@ from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.settings import current_names
 from bitextfilter.training.classifier_training import ClassifierConfig
-from bitextfilter.training.derived_models import join_models
+from bitextfilter.training.encoder_training import join_models
 
 QUICK = ("--set", "hidden=32", "--set", "training.epochs=8", "--threads", "1", "--device", "cpu")
 

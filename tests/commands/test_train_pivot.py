@@ -19,11 +19,11 @@ from bitextfilter.commands import train_encoder
 from bitextfilter.commands.frame import training
 from bitextfilter.encoders.registry import ENCODERS, load_encoder
 from bitextfilter.errors import SettingsError
+from bitextfilter.papers.pivot import PivotLearner
 from bitextfilter.scoring.model import load
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.encoder_training import EncoderConfig
-from bitextfilter.training.pivot import PivotLearner
 from bitextfilter.training.runs import PivotFiles, TrainingFiles
 
 WORDS = 30

@@ -18,7 +18,7 @@ from bitextfilter.commands.tune import main
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.scoring.model import load
 from bitextfilter.training.encoder_training import EncoderTraining
-from bitextfilter.tuning.grid import read_grid
+from bitextfilter.tuning.trials import read_grid
 
 GRID = """
 architecture = "averaging"

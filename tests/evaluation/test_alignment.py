@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from bitextfilter.evaluation.alignment import (
+from bitextfilter.evaluation.mining import (
     compare_links,
     measure_alignment,
 )

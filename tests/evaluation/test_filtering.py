@@ -14,10 +14,11 @@ from bitextfilter.arrays import Floats
 from bitextfilter.evaluation.filtering import (
     FilteringFigure,
     Labelled,
+    average_precision,
     measure_filtering,
+    roc_auc,
 )
 from bitextfilter.evaluation.result import Bootstrap, resamples
-from bitextfilter.evaluation.separation import average_precision, roc_auc
 
 SCORE = st.sampled_from([-math.inf, -2.0, -0.5, 0.0, 0.25, 0.5, 1.0, 3.0])
 SOME = st.lists(SCORE, min_size=1, max_size=25)

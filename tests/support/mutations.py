@@ -206,10 +206,10 @@ MUTATIONS = (
     Mutation(
         "pivot (Schwenk & Douze 2017)",
         "both sides are read as sources",
-        "training/pivot.py",
+        "papers/pivot.py",
         "vectors = self.encode(sentences, side)",
         "vectors = self.encode(sentences, 0)",
-        "tests/training/test_pivot.py",
+        "tests/papers/test_pivot.py",
     ),
     Mutation(
         "max pooling (Kim et al. 2019, eq. 6)",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from console import ROOT, stand_ins
 
-from bitextfilter.tuning.grid import read_grid
+from bitextfilter.tuning.trials import read_grid
 
 SCRIPT = ROOT / "examples" / "back-translated-paraphrases" / "tables.sh"
 

@@ -23,6 +23,7 @@ from bitextfilter.encoders.base import Encoder, Network
 from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.encoders.registry import ENCODERS, sees_order
 from bitextfilter.models.pooling import POOLINGS
+from bitextfilter.papers.pivot import PivotLearner, pivot_stream
 from bitextfilter.similarity.vectors import cosine_matrix
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
@@ -33,7 +34,6 @@ from bitextfilter.text.vocabulary import END, RESERVED
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.encoder_learner import BilingualLearner, pair_stream
 from bitextfilter.training.loop import learn_in_memory
-from bitextfilter.training.pivot import PivotLearner, pivot_stream
 from bitextfilter.training.settings import OBJECTIVES, TrainingSettings
 
 Sides = tuple[list[str], list[str]]

@@ -10,7 +10,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from bitextfilter.evaluation.separation import roc_auc
+from bitextfilter.evaluation.filtering import roc_auc
 from bitextfilter.pairs.pair_classifier import PairClassifier, build_classifier
 from bitextfilter.pairs.settings import SentenceClassifierSettings
 from bitextfilter.training.adaptation import STRENGTHS, GradedPairs, adapt_output, hidden_rows

@@ -17,8 +17,7 @@ from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import update
 from bitextfilter.training.settings import TranslatorSettings
 from bitextfilter.training.translator_training import TranslationLearner, _Pairs, translation_stream
-from bitextfilter.translation.network import TranslationNetwork
-from bitextfilter.translation.search import Beam, Limits, search_translations
+from bitextfilter.translation.network import Beam, Limits, TranslationNetwork, search_translations
 from bitextfilter.translation.translator import TRANSLATORS
 
 Case = tuple[str, dict[str, object]]

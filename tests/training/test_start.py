@@ -18,6 +18,7 @@ from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 from bitextfilter.training.start import (
     check_vectors,
+    least_squares,
     read_vectors,
     start_alike,
     start_from,
@@ -225,3 +226,19 @@ def test_rows_that_stay(sparse: bool) -> None:
     torch.optim.SGD([table.weight], lr=0.1).step()
     assert torch.equal(table.weight[:4], before[:4])
     assert not torch.isclose(table.weight[4:], before[4:]).any()
+
+
+def test_least_squares_is_ridge_regression() -> None:
+    """The same as with a row of each unit vector added, whose target is zero (numpy's lstsq)."""
+    random = np.random.default_rng(1)
+    x, z = random.normal(size=(30, 4)), random.normal(size=(30, 6))
+    ridge = 0.01 * (x * x).sum() / 4
+    more = np.concatenate([x, np.sqrt(ridge) * np.eye(4)])
+    expected = np.linalg.lstsq(more, np.concatenate([z, np.zeros((4, 6))]), rcond=None)[0]
+    assert least_squares(x, z) == pytest.approx(expected, abs=1e-10)
+
+
+def test_least_squares_finds_a_map_to_other_widths() -> None:
+    random = np.random.default_rng(1)
+    x, r = random.normal(size=(50, 4)), random.normal(size=(4, 7))
+    assert least_squares(x, x @ r) == pytest.approx(r, rel=0.05, abs=0.05)

@@ -13,8 +13,17 @@ from translators import CASES, network, rows
 
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.vocabulary import PAD
-from bitextfilter.translation.network import Decoded, State, TokenRows, TranslationNetwork
-from bitextfilter.translation.search import Beam, Limits, Sampler, SearchResult, search_translations
+from bitextfilter.translation.network import (
+    Beam,
+    Decoded,
+    Limits,
+    Sampler,
+    SearchResult,
+    State,
+    TokenRows,
+    TranslationNetwork,
+    search_translations,
+)
 from bitextfilter.translation.translator import log_probabilities
 
 SOURCES = [[4, 6, 5], [6], [5, 5, 4, 6, 6]]

@@ -9,7 +9,7 @@ import pytest
 
 from bitextfilter.errors import NotFoundError, SettingsError
 from bitextfilter.filters.registry import parse_rule
-from bitextfilter.tuning.grid import MOST_POINTS, Grid, read_grid
+from bitextfilter.tuning.trials import MOST_POINTS, Grid, read_grid
 
 PAGE = Path(__file__).parents[2] / "docs" / "tune.md"
 

@@ -17,8 +17,7 @@ from bitextfilter.io.rows import Columns
 from bitextfilter.scoring.model import load
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.encoder_training import EncoderConfig, EncoderTraining
-from bitextfilter.tuning.grid import Point
-from bitextfilter.tuning.trials import TuningTask, mean_pearson
+from bitextfilter.tuning.trials import Point, TuningTask, mean_pearson
 
 TINY = {
     "architecture": "averaging",

@@ -8,8 +8,7 @@ import pytest
 
 from bitextfilter.errors import InputError, OutputError, SettingsError
 from bitextfilter.training.encoder_training import EncoderConfig
-from bitextfilter.tuning.grid import Point
-from bitextfilter.tuning.trials import PointResult, ResultTable
+from bitextfilter.tuning.trials import Point, PointResult, ResultTable
 
 
 def point(**values: object) -> Point:

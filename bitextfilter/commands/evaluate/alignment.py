@@ -46,7 +46,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
 
         bitext-align-documents --links de.txt fr.txt | bitext-evaluate alignment gold.links
     """
-    from bitextfilter.evaluation.alignment import alignment_result, compare_links
+    from bitextfilter.evaluation.mining import alignment_result, compare_links
     from bitextfilter.io.documents import read_links
 
     files = settings.files if len(settings.files) > 1 else (*settings.files, "-")

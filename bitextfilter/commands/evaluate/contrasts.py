@@ -90,7 +90,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         bitext-noise --rate mistakes=1 --original < clean.tsv > noisy.tsv
         bitext-evaluate contrasts --scol 5 --tcol 6 --worse-scol 1 --worse-tcol 2 < noisy.tsv
     """
-    from bitextfilter.evaluation.contrasts import contrasts_result, measure_contrasts
+    from bitextfilter.papers.contrasts import contrasts_result, measure_contrasts
 
     check_measure(settings.similarity)
     sides = run.row_settings.columns

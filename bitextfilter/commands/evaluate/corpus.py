@@ -18,7 +18,7 @@ from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import number_of
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.corpus_statistics import CorpusTally
+    from bitextfilter.papers.corpus_statistics import CorpusTally
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _tallies(run: Run, file: str, settings: _Settings) -> tuple[list[CorpusTally
 
     Raises InputError if there are no rows.
     """
-    from bitextfilter.evaluation.corpus_statistics import CorpusTally
+    from bitextfilter.papers.corpus_statistics import CorpusTally
     from bitextfilter.text.words import WORD_MARK, TokenUnits
 
     units = TokenUnits(settings.unit, settings.lowercase)

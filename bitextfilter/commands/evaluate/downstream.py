@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     FOLDER,
     argument,
@@ -17,6 +16,7 @@ from bitextfilter.commands.frame.options import (
     as_column,
     flag,
     json_flag,
+    languages_option,
     option,
     options_of,
     row_options,

@@ -13,8 +13,8 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.paraphrase import LexiconEntry
     from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.papers.paraphrases import LexiconEntry
 
 _PMI, _PROBABILITY = 3, 4
 """Columns of the scores, from 0, of six."""
@@ -51,7 +51,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
 
         bitext-evaluate lexicon --lexicon lexicon.tsv held-out.tsv
     """
-    from bitextfilter.evaluation.paraphrase import lexicon_result
+    from bitextfilter.papers.paraphrases import lexicon_result
     from bitextfilter.text.vocabulary import plain_words
 
     output, entries, file = run.output(), _entries(run, settings.path), settings.file
@@ -64,7 +64,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
 
 def _entries(run: Run, path: str) -> list[LexiconEntry]:
     """Return the entries of single words."""
-    from bitextfilter.evaluation.paraphrase import LexiconEntry
+    from bitextfilter.papers.paraphrases import LexiconEntry
 
     name, entries = stream_name(path), []
     for number, line in enumerate(run.input(path), 1):

@@ -77,7 +77,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         bitext-evaluate paraphrase --language en --development dev.tsv test.tsv
     """
     from bitextfilter.evaluation.pair_scoring import model_languages
-    from bitextfilter.training import paraphrase_detection as detection
+    from bitextfilter.papers import paraphrases as detection
 
     output, names = run.output(), (settings.development, settings.file)
     pairs = [_read(run, name, settings) for name in names]

@@ -26,7 +26,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 from click.core import ParameterSource
 
-from bitextfilter.commands.frame.words import Words, completer_of
+from bitextfilter.commands.frame.words import (
+    Words,
+    as_languages,
+    as_own_languages,
+    as_tags,
+    completer_of,
+)
 from bitextfilter.io.files import is_table, stream_name
 from bitextfilter.io.rows import Columns, number_of
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
@@ -67,14 +73,6 @@ def as_device(value: str) -> str:
     if not re.fullmatch(r"auto|cpu|cuda(:[0-9]+)?", value):
         raise click.BadParameter(f"{value!r} is not auto, cpu, cuda or cuda:N")
     return value
-
-
-def as_own_languages(value: str) -> tuple[str, str]:
-    """Read two languages as they are: a model, whose own they are, knows its codes."""
-    names = value.split(",")
-    if len(names) != 2 or not all(names):
-        raise click.BadParameter("expected two languages, source and target, such as en,de")
-    return names[0], names[1]
 
 
 def as_amount(value: str) -> int:
@@ -190,6 +188,13 @@ def flag(name: str, text: str, **details: Any) -> Any:
 def json_flag() -> Any:
     """Return the field of --json."""
     return flag("--json", "Write one JSON object instead of a table.")
+
+
+def languages_option(
+    text: str = "The languages, as en,de.", tags: bool = False, **details: Any
+) -> Any:
+    """Return the field of --languages: of codes, as zh, or of *tags*, as zh-Hans."""
+    return option("--languages SOURCE,TARGET", text, as_tags if tags else as_languages, **details)
 
 
 def argument(metavar: str | None = None, **details: Any) -> Any:

@@ -19,10 +19,9 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import SUMMARY, WARNING, open_stdin
-from bitextfilter.commands.frame.first_rows import RowChecks
+from bitextfilter.commands.frame.first_rows import RowChecks, refuse_table, remedy_of
 from bitextfilter.commands.frame.messages import Messages
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
-from bitextfilter.commands.frame.other_formats import refuse_table, remedy_of
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import bytes_read, open_input, open_output, open_rows
 from bitextfilter.io.rows import (

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame.command import keep_freed_memory
-from bitextfilter.commands.frame.language_options import as_languages
 from bitextfilter.commands.frame.options import (
     FILE,
     FOLDER,
@@ -27,6 +26,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.words import as_languages
 from bitextfilter.io.rows import Columns
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Words as the values of options: suggestions for wrong ones, and the shell's completion."""
+"""Words as the values of options: read, suggested where they are wrong, completed by the shell.
+
+Languages are read in any usual spelling, as codes or as tags.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bitextfilter.errors import SettingsError
+from bitextfilter.languages import any_language, read_language
 from bitextfilter.settings import nearest
 
 if TYPE_CHECKING:
@@ -82,3 +87,36 @@ def _beginning(text: str, known: Iterable[str]) -> Iterator[str]:
     """Yield the known names that the last name of *text* begins, after those before it."""
     before, comma, last = text.rpartition(",")
     return (f"{before}{comma}{name}" for name in known if name.startswith(last))
+
+
+def as_own_languages(value: str) -> tuple[str, str]:
+    """Read two languages as they are: a model, whose own they are, knows its codes."""
+    names = value.split(",")
+    if len(names) != 2 or not all(names):
+        raise click.BadParameter("expected two languages, source and target, such as en,de")
+    return names[0], names[1]
+
+
+def as_languages(value: str) -> tuple[str, str]:
+    """Read ``en-US,zh_Hans`` as ``en,zh``: the codes of the source's and the target's language."""
+    source, target = as_own_languages(value)
+    return as_language(source), as_language(target)
+
+
+def as_tags(value: str) -> tuple[str, str]:
+    """Read ``en-US,zh_Hans`` as ``en-US,zh-Hans``: the tags of both languages."""
+    source, target = as_own_languages(value)
+    return as_tag(source), as_tag(target)
+
+
+def as_language(value: str) -> str:
+    """Read ``en-US`` as ``en``: the code of a language."""
+    return any_language(as_tag(value)).code
+
+
+def as_tag(value: str) -> str:
+    """Read ``zh_hans`` as ``zh-Hans``: the tag of a language."""
+    try:
+        return read_language(value).tag
+    except SettingsError as error:
+        raise click.BadParameter(str(error)) from error

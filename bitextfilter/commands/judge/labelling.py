@@ -16,7 +16,6 @@ import click
 
 from bitextfilter.commands.evaluate.options import ExtraColumns, blank, extra_columns
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.language_options import languages_option
 from bitextfilter.commands.frame.options import (
     COUNT,
     NATURAL,
@@ -26,6 +25,7 @@ from bitextfilter.commands.frame.options import (
     as_fraction,
     as_score,
     flag,
+    languages_option,
     needs_own_file,
     option,
     row_options,

@@ -15,7 +15,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.rows import number_of
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.corpus_statistics import Comparison
+    from bitextfilter.papers.corpus_statistics import Comparison
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def main(run: Run, settings: _Settings) -> None:
 
 def _figures(run: Run, probability: int | str | None) -> dict[str, Comparison]:
     """Return the figures by name."""
-    from bitextfilter.evaluation import corpus_statistics as statistics
+    from bitextfilter.papers import corpus_statistics as statistics
     from bitextfilter.text.words import TokenUnits
 
     units = TokenUnits("tokens")

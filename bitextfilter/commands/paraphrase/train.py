@@ -41,7 +41,7 @@ class _Settings:
     "train",
     _Settings,
     row_options("texts errors"),
-    training_settings("training.reference_training.ReferenceConfig"),
+    training_settings("papers.references.ReferenceConfig"),
     uses="threads device",
 )
 def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
@@ -60,7 +60,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         bitext-paraphrase train --set training.negatives=hardest --architecture averaging \\
             -o references ten.tsv
     """
-    from bitextfilter.training.reference_training import ReferenceConfig, train_references
+    from bitextfilter.papers.references import ReferenceConfig, train_references
 
     config = ReferenceConfig.from_dict(chosen.values(settings.architecture))
     environment = run_environment(run, "error {:.2f} %", output=settings.folder)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.commands.evaluate import main
-from bitextfilter.evaluation.corpus_statistics import CorpusTally
+from bitextfilter.papers.corpus_statistics import CorpusTally
 from bitextfilter.text.words import TokenUnits
 
 HEAD = (

@@ -14,10 +14,10 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands.evaluate import main
 from bitextfilter.evaluation.result import Bootstrap
+from bitextfilter.papers import paraphrases as paraphrase_detection
+from bitextfilter.papers.paraphrases import DetectionConfig, measure_detectors
 from bitextfilter.scoring.model import load
-from bitextfilter.training import paraphrase_detection
 from bitextfilter.training.labelled_pairs import LabelledVectors
-from bitextfilter.training.paraphrase_detection import DetectionConfig, measure_detectors
 
 
 @pytest.fixture(scope="module", autouse=True)

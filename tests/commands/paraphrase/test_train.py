@@ -14,7 +14,7 @@ from toys import toy_model
 from bitextfilter.commands.paraphrase import main
 from bitextfilter.encoders.reference_classifier import load_reference_classifier
 from bitextfilter.models.folders import model_digest
-from bitextfilter.training.reference_training import ReferenceTraining, _parts
+from bitextfilter.papers.references import ReferenceTraining, _parts
 
 QUICK = ("--threads", 1, "--set", "shape.embedding=16", "--set", "training.learning_rate=0.01",
          "--set", "training.batch_size=40")  # fmt: skip

@@ -38,7 +38,6 @@ from bitextfilter.training.word_vectors import SkipGram, WordVectors
 
 _STEPS = ("unit", "centre")
 _CPU = torch.device("cpu")
-_RIDGE = 0.01
 
 
 @dataclass(frozen=True)
@@ -99,19 +98,6 @@ def procrustes(source: NDArray[np.floating], target: NDArray[np.floating]) -> Fl
     """
     left, _, right = np.linalg.svd(source.astype(np.float64).T @ target.astype(np.float64))
     return np.asarray(left @ right)
-
-
-def least_squares(source: NDArray[np.floating], target: NDArray[np.floating]) -> Floats:
-    """Return the map for which ``source @ map`` is closest to ``target``, ``(d, d of the target)``.
-
-    Ridge regression: a hundredth of the mean squared singular value of the sources is added to
-    each, so that directions with little variance change little. Row i of both, ``(p, d)`` each,
-    belong together.
-    """
-    rows = source.astype(np.float64)
-    gram = rows.T @ rows
-    ridge = _RIDGE * np.trace(gram) / len(gram)
-    return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), rows.T @ target))
 
 
 def mapped(vectors: Vectors, map_: Floats) -> Vectors:

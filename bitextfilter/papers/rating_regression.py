@@ -5,8 +5,6 @@ Tai, Socher & Manning 2015, section 4.2, without their hidden layer, as SentEval
 numbers of the scale; the prediction is the mean of the predicted distribution.
 
 Letters: n pairs, d width of a vector, c whole numbers of the scale.
-
-A measure of sentence pairs that is taught human ratings: regression on a model's vectors.
 """
 
 from __future__ import annotations

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import SettingsError
-from bitextfilter.text.ragged import PIECES
-from bitextfilter.text.vocabulary import END
-from bitextfilter.training.data import Corpus, Sentences
-from bitextfilter.training.loop import Hooks, Progress, learn
-from bitextfilter.training.pivot import (
+from bitextfilter.papers.pivot import (
     PivotBatch,
     PivotLearner,
     check_settings,
     pivot_stream,
 )
+from bitextfilter.text.ragged import PIECES
+from bitextfilter.text.vocabulary import END
+from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.loop import Hooks, Progress, learn
 from bitextfilter.training.settings import TrainingSettings
 
 Array = NDArray[np.float64]

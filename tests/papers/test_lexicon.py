@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from bitextfilter.evaluation.paraphrase import RECALL_RANKS, best_first, explained, measure_lexicon
 from bitextfilter.evaluation.result import Bootstrap
+from bitextfilter.papers.paraphrases import RECALL_RANKS, best_first, explained, measure_lexicon
 
 
 def sentences(count: int, seed: int) -> list[tuple[list[str], list[str]]]:

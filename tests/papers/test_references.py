@@ -14,15 +14,15 @@ from bitextfilter.encoders.base import Padded
 from bitextfilter.encoders.reference_classifier import ReferenceNetwork, ReferenceSettings
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.device import one_torch_thread
-from bitextfilter.text.ragged import Ragged
-from bitextfilter.training import reference_training as references
-from bitextfilter.training.reference_training import (
+from bitextfilter.papers import references
+from bitextfilter.papers.references import (
     ReferenceBatch,
     ReferenceCorpus,
     ReferenceLearner,
     ReferenceTraining,
     reference_stream,
 )
+from bitextfilter.text.ragged import Ragged
 
 CPU = torch.device("cpu")
 COUNTS = [1, 4, 2, 3, 1, 5, 2]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.corpus_statistics import SENTENCE_FIGURES, SentenceTally
+from bitextfilter.papers.corpus_statistics import SENTENCE_FIGURES, SentenceTally
 
 WORDS = ["a", "an", "the", "tree", "trees", "in", "wood"]
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.paraphrase import (
+from bitextfilter.evaluation.result import Bootstrap
+from bitextfilter.papers.paraphrases import (
     best_threshold,
     majority,
     measure_detection,
 )
-from bitextfilter.evaluation.result import Bootstrap
 
 DECIDED = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30)
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.training.mapping import (
+from bitextfilter.papers.mapping import (
     Induced,
     MappingSettings,
     identical_pairs,
     induce,
-    least_squares,
     map_of_pairs,
     mapped,
     normalised,
@@ -40,20 +39,6 @@ def unit(rows: NDArray[np.floating]) -> Vectors:
 
 def quiet(_: int, __: Induced) -> None:
     """Take no notice."""
-
-
-def test_least_squares_is_ridge_regression() -> None:
-    """The same as with a row of each unit vector added, whose target is zero (numpy's lstsq)."""
-    x, z = vectors(30, 4, 1), vectors(30, 6, 2)
-    ridge = 0.01 * (x * x).sum() / 4
-    more = np.concatenate([x, np.sqrt(ridge) * np.eye(4)])
-    expected = np.linalg.lstsq(more, np.concatenate([z, np.zeros((4, 6))]), rcond=None)[0]
-    assert least_squares(x, z) == pytest.approx(expected, abs=1e-10)
-
-
-def test_least_squares_finds_a_map_to_other_widths() -> None:
-    x, r = vectors(50, 4, 1), vectors(4, 7, 2)
-    assert least_squares(x, x @ r) == pytest.approx(r, rel=0.05, abs=0.05)
 
 
 @pytest.mark.parametrize("d", [1, 2, 7])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation import corpus_statistics
-from bitextfilter.evaluation.corpus_statistics import CorpusStatistics, CorpusTally
+from bitextfilter.papers import corpus_statistics
+from bitextfilter.papers.corpus_statistics import CorpusStatistics, CorpusTally
 from bitextfilter.text.words import TokenUnits
 
 WORDS = st.sampled_from(["a", "of", "the", "cat", "dogs", ",", "Äpfel"]) | st.text(max_size=4)

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.paraphrase import Detection
 from bitextfilter.evaluation.result import Bootstrap
+from bitextfilter.papers import paraphrases
+from bitextfilter.papers.paraphrases import Detection, DetectionConfig, Facts, measure_detectors
 from bitextfilter.similarity.vectors import cosine_pairs
-from bitextfilter.training import paraphrase_detection
 from bitextfilter.training.classifier import fit_classifier
 from bitextfilter.training.labelled_pairs import LabelledVectors
-from bitextfilter.training.paraphrase_detection import DetectionConfig, Facts, measure_detectors
 
 DIM = 12
 PLAN = DetectionConfig(bootstrap=Bootstrap(20))
@@ -39,9 +38,9 @@ def pairs(rows: int, seed: int, easy: bool = True) -> LabelledVectors:
 @pytest.fixture(scope="module", autouse=True)
 def quick() -> Iterator[None]:
     """Fewer epochs, with a higher rate."""
-    training = replace(paraphrase_detection.TRAINING, epochs=12, learning_rate=0.002)
+    training = replace(paraphrases.TRAINING, epochs=12, learning_rate=0.002)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paraphrase_detection, "TRAINING", training)
+        patch.setattr(paraphrases, "TRAINING", training)
         yield
 
 
@@ -125,7 +124,7 @@ def test_a_tenth_of_the_sentences_stops_the_training(monkeypatch: pytest.MonkeyP
         used.append(arguments[1])
         return fit_classifier(*arguments)
 
-    monkeypatch.setattr(paraphrase_detection, "fit_classifier", fit)
+    monkeypatch.setattr(paraphrases, "fit_classifier", fit)
     development, groups = pairs(200, 1), [str(row // 2) for row in range(200)]
     list(measure_detectors(development, groups, pairs(50, 2), PLAN))
     ((first, stopping),) = used

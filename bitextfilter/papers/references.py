@@ -1,6 +1,4 @@
-"""Train a reference/translation classifier from text: split, train, measure, write the model.
-
-Train the reference/translation classifier of Wieting, Mallinson & Gimpel 2017, sections 5.5–5.7.
+"""The reference/translation classifier of Wieting, Mallinson & Gimpel 2017, sections 5.5–5.7.
 
 Each reference is a positive and one of its translations a negative: a random one, drawn anew in
 each epoch, or the one that the network finds most like a reference.

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.settings import from_mapping
-from bitextfilter.training.mapping import (
+from bitextfilter.papers.mapping import (
     Adversarial,
     Discriminator,
     Induced,
@@ -21,6 +20,7 @@ from bitextfilter.training.mapping import (
     normalised,
     refine,
 )
+from bitextfilter.settings import from_mapping
 
 MAPPING = MappingSettings(normalise="unit", refinements=5, gain=0.0)
 TINY = Adversarial(

@@ -16,9 +16,19 @@ from torch import Tensor
 
 from bitextfilter.encoders.base import Inputs, Network, Padded, piece_vectors
 from bitextfilter.errors import SettingsError
+from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.training.data import Corpus, inputs_of, padded
+from bitextfilter.text.vocabulary import END, RESERVED
+from bitextfilter.training.data import (
+    Corpus,
+    PairTexts,
+    Sentences,
+    inputs_of,
+    padded,
+    read_pairs,
+)
 from bitextfilter.training.encoder_learner import EncoderLearner
+from bitextfilter.training.encoder_training import EncoderTraining, distinct_sample
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.settings import TrainingSettings, run_length
 
@@ -104,3 +114,53 @@ def pivot_stream(
     rows = sum(float(corpus.weights.sum()) for corpus in corpora) / len(corpora)
     updates, interval = run_length(settings, rows)
     return Stream(updates, batches, interval)
+
+
+class PivotTraining(EncoderTraining):
+    """A run of the architecture pivot.
+
+    The pivot has a segmentation and a vocabulary of its own, which go with the decoder: nothing
+    of that language is in the model folder.
+    """
+
+    def read(self) -> None:
+        """See :meth:`TrainingRun.read`."""
+        pivot = self.files.pivot
+        assert pivot is not None, "check_files has seen to it"
+        check_settings(self.config.training)
+        of_source, of_target = (read_pairs(files) for files in pivot.sides)
+        self.config = self.given.fitting(sum(of_source.weights + of_target.weights) / 2)
+        self.processor = self._make_processor(of_source.sources, of_target.sources)
+        self.pivot = TextProcessor.learn(
+            (of_source.targets + of_target.targets, []),
+            (pivot.language, pivot.language),
+            self.config.normalisation,
+            self.config.segmentation,
+        )
+        self.corpora = self._make_corpus(of_source, 0), self._make_corpus(of_target, 1)
+        self._sample = distinct_sample(
+            of_source.sources, of_target.sources, self.config.training.seed
+        )
+
+    def _make_corpus(self, pairs: PairTexts, side: int) -> Corpus:
+        """Pairs with the pivot, as ids."""
+        language = self.pivot.languages[0]
+        written = Sentences(self.pivot.ids(pairs.targets, language))
+        texts = self._sentences(pairs.sources, side)
+        corpus = Corpus(texts, written, np.array(pairs.weights))
+        return self.short(corpus, f"{self.processor.languages[side]}-{language} ")
+
+    def make_learner(self) -> tuple[EncoderLearner, Stream]:
+        """See :meth:`TrainingRun.make_learner`."""
+        cell, training = self.config.shape.cell, self.config.training
+        counts = self._predicted_counts()
+        model = PivotLearner(self.network, cell, counts, training, self._one_language)
+        views = self.network.views
+        return model.to(self._device), pivot_stream(self.corpora, training, views, self._device)
+
+    def _predicted_counts(self) -> NDArray[np.int64]:
+        """Times the decoder predicts each id of the pivot's vocabulary, ``(v,)``."""
+        counts = np.zeros(len(self.pivot.vocabulary), dtype=np.int64)
+        counts[len(RESERVED) :] = self.pivot.vocabulary.counts.sum(axis=1)
+        counts[END] = sum(map(len, self.corpora))
+        return counts
