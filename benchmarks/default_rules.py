@@ -32,7 +32,7 @@ from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import parse_rules, usable
 from bitextfilter.io.files import open_input
 from bitextfilter.languages import read_language
-from bitextfilter.noise.damage import NoiseSettings, even_rates, noisy_pairs
+from bitextfilter.noising.damage import NoiseSettings, even_rates, noisy_pairs
 
 CLEAN = {
     "PUD": ("test/pud.*.tsv",),

@@ -106,6 +106,12 @@ def test_exactly_these_names_are_public() -> None:
     assert all(issubclass(getattr(bitextfilter, name), BitextError) for name in ERRORS)
 
 
+def test_no_room_has_a_public_name() -> None:
+    """Once a room is imported, it would take the place of the function in the package."""
+    rooms = {path.stem for path in (ROOT / "bitextfilter").iterdir()}
+    assert rooms.isdisjoint(bitextfilter.__all__)
+
+
 def test_every_public_name_is_on_the_page() -> None:
     text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
     assert [name for name in FUNCTIONS | ERRORS if f"`{name}" not in text] == []

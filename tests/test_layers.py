@@ -19,7 +19,7 @@ LAYERS = (
     {"text", "models"},
     {"encoders", "translation", "similarity"},
     {"search", "pairs"},
-    {"scoring", "filters", "corpus", "noise"},
+    {"scoring", "filters", "corpus", "noising"},
     {"evaluation", "mining"},
     {"training", "reports"},
     {"judge", "recipes", "tuning", "distributed"},

@@ -16,7 +16,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines
 from bitextfilter.io.rows import BadRow, Row, RowReader, with_texts
 from bitextfilter.languages import any_language
-from bitextfilter.noise.damage import (
+from bitextfilter.noising.damage import (
     CLEAN,
     CRAWL_NOISE,
     GROUPS,
@@ -26,7 +26,7 @@ from bitextfilter.noise.damage import (
     noisy_pairs,
     quality_of,
 )
-from bitextfilter.noise.mistakes import MISTAKES
+from bitextfilter.noising.mistakes import MISTAKES
 
 MISTAKE_MAKERS = {kind: mistake.make for kind, mistake in MISTAKES.items()}
 

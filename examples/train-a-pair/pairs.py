@@ -28,9 +28,9 @@ import numpy as np
 from bitextfilter.arrays import Vectors
 from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.io.workers import map_in_order
-from bitextfilter.noise.damage import CLEAN, CRAWL_NOISE, NoiseSettings, noisy_pairs
-from bitextfilter.noise.material import words_of
-from bitextfilter.noise.mistakes import MISTAKES
+from bitextfilter.noising.damage import CLEAN, CRAWL_NOISE, NoiseSettings, noisy_pairs
+from bitextfilter.noising.material import words_of
+from bitextfilter.noising.mistakes import MISTAKES
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.neighbours import Neighbours

@@ -25,7 +25,7 @@ import pairs as recipe
 
 from bitextfilter.commands.frame.training import language_file, weighted
 from bitextfilter.models.folders import find_model, read_config
-from bitextfilter.noise.damage import NoiseSettings
+from bitextfilter.noising.damage import NoiseSettings
 from bitextfilter.scoring.model import load
 from bitextfilter.text.units import word_units
 from bitextfilter.training.multilingual import LanguageTexts, read_multilingual

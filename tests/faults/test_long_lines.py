@@ -28,7 +28,7 @@ from bitextfilter.filters.registry import RULES, parse_rule
 from bitextfilter.filters.repetition import Repetition
 from bitextfilter.filters.shape import _GLUED
 from bitextfilter.filters.web import _BESIDE, _MACROS, _URL
-from bitextfilter.noise.damage import NoiseSettings, noisy_pairs
+from bitextfilter.noising.damage import NoiseSettings, noisy_pairs
 from bitextfilter.text.language import load_identifier
 from bitextfilter.text.normalise import Normalisation, normal_form
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter

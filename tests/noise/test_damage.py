@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.noise import material as noise_material
-from bitextfilter.noise.damage import CLEAN, NoiseSettings, even_rates, noisy_pairs
-from bitextfilter.noise.damage import CRAWL_NOISE as NOISE_KINDS
-from bitextfilter.noise.material import PairWindow, _boilerplate_templates, boilerplate_line
+from bitextfilter.noising import material as noise_material
+from bitextfilter.noising.damage import CLEAN, NoiseSettings, even_rates, noisy_pairs
+from bitextfilter.noising.damage import CRAWL_NOISE as NOISE_KINDS
+from bitextfilter.noising.material import PairWindow, _boilerplate_templates, boilerplate_line
 
 Pair = tuple[str, str]
 

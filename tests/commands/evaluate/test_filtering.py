@@ -18,7 +18,7 @@ from bitextfilter.commands.evaluate import main
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.evaluation.thresholds import CUT_FIGURES, CutSettings, estimate_cuts
-from bitextfilter.noise.damage import CLEAN, NoiseSettings, even_rates, noisy_pairs
+from bitextfilter.noising.damage import CLEAN, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.scoring.model import load
 
 HEAD = ["measure", "kind", "value", "low", "high", "clean", "noise", "signature"]

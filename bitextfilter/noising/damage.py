@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.noise.material import (
+from bitextfilter.noising.material import (
     Context,
     Maker,
     Pair,
@@ -22,7 +22,7 @@ from bitextfilter.noise.material import (
     on_one_side,
     with_side,
 )
-from bitextfilter.noise.mistakes import MISTAKES, NEGATIONS
+from bitextfilter.noising.mistakes import MISTAKES, NEGATIONS
 from bitextfilter.settings import none_of
 from bitextfilter.text.negations import REMOVABLE_NEGATIONS, without_a_negation
 from bitextfilter.text.units import joined_units, word_units
