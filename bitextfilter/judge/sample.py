@@ -116,8 +116,8 @@ def stratify(
     of[rest] = own
     every = [*names, DISAGREEMENT, NEAR, *tenth_names]
     even = _evenly(settings.count - sum(wanted) - near - apart, len(tenth_names))
-    made = Stratification(every, of, [*wanted, apart, near, *even])
-    filled = _filled(made.wanted, made.sizes.tolist(), settings.count, len(names))
+    sizes = np.bincount(of, minlength=len(every)).tolist()
+    filled = _filled([*wanted, apart, near, *even], sizes, settings.count, len(names))
     return Stratification(every, of, filled)
 
 
@@ -387,13 +387,11 @@ class Corpus:
     """The good rows; their texts are source, target, and the scores."""
     again: Callable[[Collection[int]], Iterable[Row]]
     """Reads the rows at some lines once more."""
-    columns: int
-    """The number of scores."""
-    rejects: Sequence[str] = ()
+    rejects: Sequence[str]
     """Rejects files of bitext-filter."""
-    parser: RowParser | None = None
+    parser: RowParser
     """Parses source and target of the rows in ``rejects``."""
-    places: Sequence[int] = ()
+    places: Sequence[int]
     """The indices of the scores in these rows, which may lack them."""
 
 
@@ -425,12 +423,13 @@ def draw_sample(corpus: Corpus, settings: SampleSettings) -> Drawing:
             message = f"more than {_MOST_RULES} rules, such as {', '.join(rules.names[:3])}"
             remedy = "the second column of a rejects file has the rules"
             raise InputError(message, file=", ".join(corpus.rejects), remedy=remedy)
-    scores = CorpusScores(corpus.columns)
+    columns = len(corpus.places)
+    scores = CorpusScores(columns)
     for window in corpus.windows:
         drawing.unscored += _add(scores, window, rules)
     own = len(scores)
     for place, rule in rules.others():
-        scores.add(place, [nan] * corpus.columns, rule)
+        scores.add(place, [nan] * columns, rule)
     if not len(scores):
         return drawing
     strata = stratify(scores.scores, scores.rules, rules.names, settings)
@@ -447,7 +446,6 @@ def draw_sample(corpus: Corpus, settings: SampleSettings) -> Drawing:
 def _rejected(corpus: Corpus) -> Iterator[tuple[RejectedRow, Row | None]]:
     """Yield the rows of the rejects files, each with its row of the corpus if it has two texts."""
     for path in corpus.rejects:
-        assert corpus.parser is not None
         with open_input(path) as stream:
             for row in rejected_rows(stream, path):
                 found = corpus.parser.row(row.number, row.line)

@@ -182,7 +182,7 @@ def _drawn(run: Run, settings: _Sample) -> tuple[list[str], Drawing]:
         return _rows_at(reader, numbers)
 
     windows = _windows(run, columns, first)
-    corpus = Corpus(windows, again, len(wanted), settings.dropped, parser, places)
+    corpus = Corpus(windows, again, settings.dropped, parser, places)
     return first.score_names(settings.columns), draw_sample(corpus, settings.settings())
 
 
