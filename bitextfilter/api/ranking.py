@@ -285,10 +285,6 @@ def _kept(
     return [rows[place] for place in (chosen if order == "ranked" else sorted(chosen))]
 
 
-_LARGEST = 3.4e38
-"""The highest score: scores are kept as float32."""
-
-
 @checked(shown=">= 1, <= 100", seed=">= 0")
 def report(
     pairs: Iterable[Pair],
@@ -376,7 +372,7 @@ def _corpus(
 
     names, unit, seed = survey
     check_name("count", unit, ("words", "characters"))
-    found, unscored, number = Survey(names, unit=unit, seed=seed), 0, 0
+    found, number = Survey(names, unit=unit, seed=seed), 0
     for window in windows_of(given[0], name=given[1]):
         for place in places["columns"] if number == 0 else ():
             check_member(window, place, "columns")
@@ -388,12 +384,9 @@ def _corpus(
                 "".join(member_text(pair, at, argument) for at in places[argument])
                 for argument in ("label", "reasons")
             )
-            if all(abs(value) <= _LARGEST for value in values):
-                samples.append(Sample(number, pair[0], pair[1], values, label, reasons))
-            else:
-                unscored += 1
+            samples.append(Sample(number, pair[0], pair[1], values, label, reasons))
         found.add(samples)
-    return Corpus(found, name, {"rejected": 0, "unscored": unscored})
+    return Corpus(found, name, {"rejected": 0, "unscored": found.unscored})
 
 
 def _cuts(model: Model | str | Path, names: Sequence[str]) -> dict[str, float]:

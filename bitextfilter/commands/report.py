@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from bitextfilter.reports.survey import Sample
 
 
-_LARGEST = 3.4e38
-"""The highest score: scores are kept as float32."""
-
-
 @dataclass(frozen=True)
 class _ScoredColumns(Columns):
     """The columns of a pair, of its *scores*, and of its *label* and *reasons* if it has them."""
@@ -245,14 +241,15 @@ def _corpus(run: Run, settings: _Settings, reader: RowReader, names: Sequence[st
     from bitextfilter.reports.page import Corpus
     from bitextfilter.reports.survey import Survey
 
-    before = run.counts.copy()
+    before = run.counts["rejected"]
     survey = Survey(names, unit=settings.count, seed=settings.seed)
     for samples in _samples(run, settings, reader):
         survey.add(samples)
+    run.counts["unscored"] += survey.unscored
     return Corpus(
         survey,
         ", ".join(Path(name).name for name in run.row_settings.names),
-        {name: run.counts[name] - before[name] for name in ("rejected", "unscored")},
+        {"rejected": run.counts["rejected"] - before, "unscored": survey.unscored},
         [_cutting(run.row_settings, column) for column in settings.columns],
     )
 
@@ -267,8 +264,8 @@ def _cutting(files: RowSettings, column: int | str) -> str:
 
 
 def _samples(run: Run, settings: _Settings, reader: RowReader) -> Iterator[list[Sample]]:
-    """Yield the rows with all scores; count the others."""
-    from bitextfilter.reports.survey import Sample
+    """Yield the rows; warn of a first one that may be a header."""
+    from bitextfilter.reports.survey import LARGEST, Sample
 
     count, checked = len(settings.columns), False
     for window in run.windows(reader):
@@ -282,13 +279,11 @@ def _samples(run: Run, settings: _Settings, reader: RowReader) -> Iterator[list[
             source, target, *rest = row.texts
             scores, others = rest[:count], rest[count:]
             values = tuple(number_of(text.encode()) for text in scores)
-            if all(abs(value) <= _LARGEST for value in values):
-                label = "" if settings.label is None else others[0]
-                reasons = "" if settings.reasons is None else others[-1]
-                found.append(Sample(row.number, source, target, values, label, reasons))
-                continue
-            run.counts["unscored"] += 1
-            if row.number == 1 and any(scores):
+            label = "" if settings.label is None else others[0]
+            reasons = "" if settings.reasons is None else others[-1]
+            found.append(Sample(row.number, source, target, values, label, reasons))
+            scored = row.number > 1 or all(abs(value) <= LARGEST for value in values)
+            if not scored and any(scores):
                 shown = ", ".join(scores)[:40]
                 run.warn(f"line 1 has no score but {shown!r}: is it a --header?")
         yield found

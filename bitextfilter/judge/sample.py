@@ -27,6 +27,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import in_utf_8, lines_of, open_input, without_ending
 from bitextfilter.io.rows import Row, RowParser, number_of
 from bitextfilter.judge.judgements import RULE
+from bitextfilter.reports.survey import LARGEST
 from bitextfilter.text.wording import IGNORABLE, normaliser
 
 DISAGREEMENT, NEAR = "disagreement", "near-cut"
@@ -373,9 +374,6 @@ class RuleTable:
                 yield place, rule
 
 
-_LARGEST = 3.4e38
-"""The highest score: scores are kept as float32."""
-
 _MOST_RULES = 1000
 
 
@@ -458,7 +456,7 @@ def _add(scores: CorpusScores, window: Sequence[Row], rules: RuleTable) -> int:
     found = rules.rules([(row.number, row.line) for row in window])
     for row, rule in zip(window, found, strict=True):
         values = [number_of(text.encode()) for text in row.texts[2:]]
-        if all(abs(value) <= _LARGEST for value in values):
+        if all(abs(value) <= LARGEST for value in values):
             scores.add(row.number, values, rule)
         elif rule:
             scores.add(row.number, [nan] * len(values), rule)
