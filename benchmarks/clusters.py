@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.io.vectors import VectorFile
-from bitextfilter.search import cluster_plan as clusters
+from bitextfilter.search import clusters
 from bitextfilter.search.compiled import EvenAxes, even_axes
 from bitextfilter.search.tasks import NeighbourFiles, Sides, nearest_in_file
 from bitextfilter.similarity.vectors import unit_rows

@@ -36,15 +36,22 @@ from bitextfilter.io.files import read_lines
 from bitextfilter.io.vectors import VectorFile, VectorWriter
 from bitextfilter.io.workers import LocalEngine, map_blocks
 from bitextfilter.models.device import free_memory
-from bitextfilter.search.device import (
+from bitextfilter.search.tasks import (
+    NeighbourFiles,
+    Sides,
+    cell_tasks,
+    compare_pieces,
+    find_neighbours,
+    in_pieces,
+    piece_tasks,
+)
+from bitextfilter.search.torch_search import (
     GROUP,
     DeviceRows,
     highest,
     room_for,
     search_rows,
 )
-from bitextfilter.search.device_tasks import compare_pieces, in_pieces, piece_tasks
-from bitextfilter.search.tasks import NeighbourFiles, Sides, cell_tasks, find_neighbours
 from bitextfilter.similarity.neighbours import Neighbours, merge_neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows
 

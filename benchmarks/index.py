@@ -28,7 +28,7 @@ from torch import Tensor
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.models.device import product_type
-from bitextfilter.search.candidates import Floors, Rounded, Shortlist, collect, sample_floors
+from bitextfilter.search.bidirectional import SearchRequest, bidirectional_part_search
 from bitextfilter.similarity.vectors import unit_products_at, unit_rows
 
 Rows = NDArray[np.int64]
@@ -81,22 +81,9 @@ def cluster(base: Tensor, lists: int) -> Tensor:
 
 def flat(queries: Vectors, base: Vectors) -> Rows:
     """The nearest row of each query, exactly, by this package's search."""
-    rounded = Rounded(queries, base, product_type(CPU))
-    floors = sample_floors(rounded, 0, 1)
-    none = np.zeros(len(base), np.bool_)
-    nobody = Shortlist(Floors(np.full(len(base), np.inf, np.float32), none), 1, rounded)
-    best = np.full(len(queries), -1)
-    order = np.argsort(floors)
-    for first in range(0, len(order), BLOCK):
-        rows = order[first : first + BLOCK]
-        own = Shortlist(Floors(floors[rows], none[: len(rows)]), 1, rounded)
-        collect(rounded, rows, own, nobody)
-        places, others, _ = own.pairs()
-        cosines = unit_products_at(queries[rows[places]], base, others[:, None])[:, 0]
-        ranked = np.lexsort((others, -cosines, places))
-        firsts = ranked[np.unique(places[ranked], return_index=True)[1]]
-        best[rows[places[firsts]]] = others[firsts]
-    return best
+    none = np.full(len(base), 2.0, np.float32)  # above any cosine
+    wanted = SearchRequest(1, (None, none))
+    return bidirectional_part_search(queries, base, wanted)[0][1][:, 0]
 
 
 def grouped(numbers: Tensor, groups: int) -> list[Tensor]:

@@ -37,7 +37,7 @@ def page_of(name: str) -> Path:
 
 
 def text_of(name: str) -> str:
-    """The pages of a command: ``bitext-evaluate`` is also in ``docs/evaluate-mining.md``."""
+    """The pages of a command: ``bitext-evaluate`` is also in ``docs/evaluate-sentences.md``."""
     page = page_of(name)
     others = set(DOCS.glob(f"{page.stem}-*.md")) - {page_of(script) for script in SCRIPTS}
     return "\n\n".join(path.read_text(encoding="utf-8") for path in [page, *sorted(others)])

@@ -235,7 +235,7 @@ def test_broken_rules_are_found(path: str, source: str) -> None:
         ("io/rows.py", "from bitextfilter.errors import InputError"),
         ("io/rows.py", "from .files import open_input\nfrom . import batches"),
         ("io/spill.py", "from bitextfilter import __version__"),
-        ("search/candidates.py", "import importlib\nimportlib.import_module('torch')"),
+        ("search/torch_search.py", "import importlib\nimportlib.import_module('torch')"),
         ("scoring/model.py", "from ..encoders import registry\nimport numpy as np, json, os.path"),
         ("commands/score.py", "import sys, click\nprint(sys.stderr)\nsys.exit(0)"),
     ],

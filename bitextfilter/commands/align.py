@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from bitextfilter.mining.model_alignment import CollectionMiner
     from bitextfilter.mining.vector_sources import VectorSource
     from bitextfilter.scoring.model import Model
-    from bitextfilter.search.index_tasks import SavedIndex
+    from bitextfilter.search.saved_index import SavedIndex
     from bitextfilter.search.tasks import MapTasks
 
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
@@ -190,7 +190,7 @@ def _mine(
     run: Run, files: Sequence[str], settings: _Settings, form: RowForm, given: VectorFiles
 ) -> None:
     """Find the pairs of two files, or of one and an index, and write them best first."""
-    from bitextfilter.search.index_tasks import new_index
+    from bitextfilter.search.saved_index import new_index
 
     # Entered before the output, and so put in its place after it.
     index = settings.index_save and run.enter(new_index(Path(settings.index_save)))
@@ -287,7 +287,7 @@ def _best_of_given(
     """Return the rows of a reader, and the function that finds the best by their vectors."""
     from bitextfilter.io.vectors import GivenRows
     from bitextfilter.mining.model_alignment import IndexMiner
-    from bitextfilter.search.index_tasks import given_maker
+    from bitextfilter.search.saved_index import given_maker
 
     rows = GivenRows(reader, [file])
     miner = IndexMiner(None, _open_index(given_maker(file.dim), settings), mining)
@@ -393,7 +393,7 @@ def _miner(
 
 def _open_index(maker: str, settings: _Settings) -> SavedIndex:
     """Open the index of --index-load; SettingsError where it is of other searches."""
-    from bitextfilter.search.index_tasks import SavedIndex
+    from bitextfilter.search.saved_index import SavedIndex
 
     assert settings.index_load is not None, "an index is loaded"
     index = SavedIndex(Path(settings.index_load))

@@ -250,21 +250,13 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
     The first row of equals is kept, or, with --keep best, the row with the highest score. Rows
     without a score come last.
 
-    The first rows are kept as they come, in one pass, while their keys fit in half of --memory:
-    some 9 million kept rows in 1G (by either, 4). Later rows, and all rows with --keep best,
-    --match near or --groups, wait in temporary files (in TMPDIR: the text and some 40 bytes a
-    row, by either 100; near, the text twice and some 400). Memory stays near --memory for any
-    number of rows, mapped files aside.
+    Memory stays near --memory for any number of rows. Rows are written as they come while their
+    keys fit in half of it, some 9 million in 1G; later rows, and all rows with --keep best,
+    --match near or --groups, wait in temporary files (in TMPDIR).
 
-    Rows of which a side is in a file of --against, such as a test set, are dropped first: as a
-    text of any column, normalised, without the marks of a tokeniser, with small changes, or within
-    a longer text, whatever --match and --by are (but --by source looks up the source alone). Texts
-    of less than 3 words are found only with their translation. The keys of these files stay in
-    memory, beside --memory: some 60 bytes a different text, and up to 40 an n-gram.
-
-    Keys have 128 bits: two of 100 million texts have the same key with a probability of 10^-23.
-    Near duplicates are found by MinHash with a probability of 99 % or more; each is checked by
-    its exact similarity.
+    Rows of which a side is in a file of --against, such as a test set, are dropped first, also
+    with small changes, or within a longer text; texts of less than 3 words only with their
+    translation. These files take memory beside --memory.
 
     Example:
 

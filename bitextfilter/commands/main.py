@@ -19,6 +19,7 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.frame.command import Command, command
+from bitextfilter.commands.frame.exits import EXIT_HELP
 from bitextfilter.commands.frame.options import option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import make_folder
@@ -98,6 +99,8 @@ def _paragraphs(text: str) -> Iterator[str]:
             yield ".SH EXAMPLES"
         elif lines[0] == "Exit codes:":
             yield from (".SH EXIT STATUS", *_literal(lines[1:]))
+        elif lines[0].startswith("Exit codes: "):
+            yield from (".SH EXIT STATUS", _escaped(" ".join(lines).partition(": ")[2]))
         elif kept:
             yield from (".PP", *_literal(lines))
         else:
@@ -297,6 +300,9 @@ def main(run: Run, settings: _Settings) -> None:
     else:
         run.output("-").write(_listing().encode())
         run.counts["commands"] = len(COMMANDS)
+
+
+main.epilog = EXIT_HELP
 
 
 def _write_manual(run: Run, folder: str) -> None:

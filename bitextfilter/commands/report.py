@@ -113,11 +113,9 @@ def main(run: Run, settings: _Settings) -> None:
     """Show scored pairs on one page: figures, samples, and a movable threshold.
 
     Writes one HTML file, which opens without the internet: each score over the sorted
-    corpus and its histogram, lengths, their ratio, pairs at each tenth of the corpus, and a
-    slider for a threshold, with the share that it keeps, the pairs next to it, and the command that
-    keeps these rows. --reasons adds what weighs against each pair shown, and the rows with each
-    reason; the manifest of bitext-filter the rows dropped by each rule. Any other manifest is shown
-    as a table. --against shows the figures of a second corpus beside these.
+    corpus and its histogram, lengths, pairs at each tenth of the corpus, and a slider for a
+    threshold, with the share that it keeps and the command that keeps these rows. --reasons and
+    the manifest of bitext-filter add why rows are bad; --against a second corpus.
 
     Rows without a score (no number, or infinite) are counted and left out. Memory: 9 bytes a row
     and 8 for each score. Pairs are shown from a random sample of 20,000, texts cut after 400

@@ -235,10 +235,8 @@ def main(
     fragment, and rules of bitext-filter that the pair fails. It scores a pair once for each word.
 
     A score depends on the pair and the model alone, not on --batch-size, --threads or the other
-    rows. Memory is bounded by --batch-size. Only --neighbours input is different: it measures
-    against the input itself, reads it twice, and keeps it and its vectors in temporary files (in
-    TMPDIR) and about 200 bytes a pair in memory. --cache takes 34 bytes of disk a score and
-    changes no output.
+    rows. Memory is bounded by --batch-size. Only --neighbours input measures against the input
+    itself, which it reads twice and keeps in temporary files (in TMPDIR).
 
     Example:
 

@@ -111,18 +111,13 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap, training: Training
         monotone          boosted trees that rise (or fall) with each score, for many labels
         isolation-forest  how usual a row is among those of the training, which need no labels
 
-    A score of --higher never counts the other way round: logistic leaves it out where it would,
-    the table says unused. The direction of --column is learnt. An empty score is missing: if some
-    rows of the training lack it, the combiner knows what that means; if none does, it gives a row
-    without it no score.
+    A score of --higher never counts the other way round; the direction of --column is learnt. An
+    empty score is missing: if some rows of the training lack it, the combiner knows what that
+    means. An isolation forest is no judge of quality: rows unlike the others score low.
 
-    An isolation forest is no judge of quality: rows that are unlike the others score low, good or
-    bad. 0.5 is that of a usual row, or less; it is no probability.
-
-    Writes a table: for each score alone its AUC among the rows that have it; for the combined
-    score, by cross-validation over five folds, AUC and log-loss (natural logarithm); all with the
-    ends of their 95 % intervals. At least 10 good and 10 bad rows are needed. Memory grows with
-    the rows: some 100 bytes a score.
+    Writes a table: AUC of each score alone, and AUC and log-loss (natural logarithm) of the
+    combined one by cross-validation, with the ends of 95 % intervals. At least 10 good and 10 bad
+    rows are needed. Memory grows with the rows: some 100 bytes a score.
 
     Example:
 

@@ -65,9 +65,8 @@ class CombinationSettings(Settings):
     )
     standardise: bool = setting(
         False,
-        "each number of a recurrent part less its mean, divided by its standard deviation, both of"
-        " its language (batch normalisation, Ioffe & Szegedy 2015), and by the root of the width:"
-        " of length 1, on average",
+        "batch normalisation of recurrent parts, by language (Ioffe & Szegedy 2015), to a length"
+        " of 1 on average",
     )
 
 

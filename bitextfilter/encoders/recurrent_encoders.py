@@ -85,8 +85,7 @@ class AutoencoderSettings(Settings):
     )
     standardise: bool = setting(
         False,
-        "each number of a pooled vector less its mean, divided by its standard deviation, both of"
-        " its language (batch normalisation, Ioffe & Szegedy 2015)",
+        "batch normalisation of pooled vectors, by language (Ioffe & Szegedy 2015)",
     )
     average: bool = setting(
         False,

@@ -26,7 +26,7 @@ from bitextfilter.judge.evaluation import (
 from bitextfilter.judge.judgements import Judgements
 from bitextfilter.models.checkpoint import bits_in
 from bitextfilter.models.folders import copy_model, model_digest, pair_of_more, writing_folder
-from bitextfilter.pairs.pair_classifier import load_classifier, save_classifier
+from bitextfilter.pairs.classifier import load_classifier, save_classifier
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.thresholds import (
     Threshold,

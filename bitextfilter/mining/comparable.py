@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.spill import SentenceFile
-from bitextfilter.pairs.pair_scoring import EncodedSide, PairScorer
+from bitextfilter.pairs.base import EncodedSide, PairScorer
 from bitextfilter.settings import Settings, setting
 from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means
 from bitextfilter.similarity.vectors import euclidean_pairs

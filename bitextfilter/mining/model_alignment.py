@@ -24,19 +24,16 @@ from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, 
 from bitextfilter.mining.documents import Alignment, DocumentModel
 from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.mining.vector_sources import VectorSource
-from bitextfilter.pairs.pair_scoring import EncodedSide, PairScorer
+from bitextfilter.pairs.base import EncodedSide, PairScorer
 from bitextfilter.scoring.model import Model
-from bitextfilter.search import cluster_plan as clusters
-from bitextfilter.search import index_tasks as indexes
-from bitextfilter.search.cluster_tasks import cluster_tasks, search_clusters
-from bitextfilter.search.device_tasks import (
-    compare_pieces,
-    in_pieces,
-    piece_tasks,
-    searching_device,
+from bitextfilter.search import clusters, faiss_index
+from bitextfilter.search.faiss_index import INDEX_KINDS
+from bitextfilter.search.saved_index import (
+    IndexDescription,
+    SavedIndex,
+    highest_cosines,
+    write_index,
 )
-from bitextfilter.search.faiss_index import INDEX_KINDS, require_faiss
-from bitextfilter.search.index_tasks import EXACT, SavedIndex
 from bitextfilter.search.tasks import (
     MapTasks,
     NeighbourFiles,
@@ -45,8 +42,12 @@ from bitextfilter.search.tasks import (
     TaskId,
     cell_tasks,
     compare_blocks,
+    compare_pieces,
     find_neighbours,
+    in_pieces,
     nearest_in_file,
+    piece_tasks,
+    searching_device,
 )
 from bitextfilter.settings import none_of
 from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
@@ -56,8 +57,27 @@ _FORMAT = 1
 _SIDES = ("source", "target")
 _DIGESTS = ("source text", "target text")
 """Names in a plan."""
+EXACT = "exact"
+_EXACT_PAIRS, _EXACT_PAIRS_ON_GPU = 2e13, 1e15
+"""Comparisons (source x target) up to which ``auto`` is exact."""
+_FEWEST_ROWS = 10_000
+"""Rows of a side below which no index is made."""
 _SAFE_ROWS = 1 << 16
 """Vectors that are written before they are made safe against a kill."""
+
+
+def search_kind(asked: str, sizes: tuple[int, int], on_gpu: bool = False) -> str:
+    """Return the kind of search: ``exact``, ``clusters`` or an index of ``search.faiss_index``.
+
+    ``auto`` is exact up to 2e13 (source x target) comparisons, 1e15 where a GPU does them, and by
+    clusters beyond. If a side has fewer than 10,000 sentences, every search is exact.
+    """
+    if min(sizes) < _FEWEST_ROWS or asked == EXACT:
+        return EXACT
+    if asked == "auto":
+        most = _EXACT_PAIRS_ON_GPU if on_gpu else _EXACT_PAIRS
+        return EXACT if sizes[0] * sizes[1] <= most else clusters.KIND
+    return asked
 
 
 @dataclass(frozen=True)
@@ -127,7 +147,7 @@ class CollectionMiner:
         """
         self._gpu = searching_device(hooks.device)
         if settings.index in INDEX_KINDS:
-            require_faiss()
+            faiss_index.require_faiss()
         self._vectors, self._settings, self._hooks, self._index = vectors, settings, hooks, index
         self._plan = {
             "format": _FORMAT,
@@ -193,11 +213,9 @@ class CollectionMiner:
         sides, k, sources = self._sides, self._settings.neighbours, len(self.sentences[0])
         if self._index is not None:
             sources += self._index.description.sources
-        description = indexes.IndexDescription(
-            self._vectors.maker, sides.dim, sides.forms[1], k, sources
-        )
-        cosines = indexes.highest_cosines(self._nearest_sources, self._older_cosines(), k)
-        indexes.write_index(folder, (self.sentences[1].path, sides.files[1]), cosines, description)
+        description = IndexDescription(self._vectors.maker, sides.dim, sides.forms[1], k, sources)
+        cosines = highest_cosines(self._nearest_sources, self._older_cosines(), k)
+        write_index(folder, (self.sentences[1].path, sides.files[1]), cosines, description)
 
     def _older_cosines(self) -> Scores | None:
         """Cosines of the index's sentences to earlier sources, ``(m, any)``."""
@@ -217,7 +235,7 @@ class CollectionMiner:
         for side, (path, sentences) in enumerate(new):
             self._encode(path, sentences, side)
         sizes = len(self.sentences[0]), len(self.sentences[1])
-        self._kind = indexes.search_kind(settings.index, sizes, self._gpu is not None)
+        self._kind = search_kind(settings.index, sizes, self._gpu is not None)
         name = f"nearest.{settings.neighbours}.{self._kind}"
         if self._kind != EXACT:
             name += f".{settings.recall:g}"
@@ -282,24 +300,24 @@ class CollectionMiner:
             f" ({plan.share:.2%} of all pairs)"
         )
         self._note_recalls(plan.recalls)
-        numbered = zip(cluster_tasks(plan), plan.tasks, strict=True)
+        numbered = zip(clusters.cluster_tasks(plan), plan.tasks, strict=True)
         tasks = {number: task.rows for number, task in numbered}
-        return _Search(tasks, partial(search_clusters, sides, plan), hooks.map_tasks)
+        return _Search(tasks, partial(clusters.search_clusters, sides, plan), hooks.map_tasks)
 
     def _index_search(self, sides: Sides) -> _Search:
         """Make and tune the indexes; report the recall."""
         settings, hooks = self._settings, self._hooks
-        wanted = indexes.IndexSettings(self._kind, settings.recall, settings.device)
+        wanted = faiss_index.IndexSettings(self._kind, settings.recall, settings.device)
         sizes = "{} and {}".format(*sides.neighbours.sizes)
         hooks.note(f"making indexes of {sizes} distinct sentences: {self._kind}")
-        tuned = indexes.tune_indexes(replace(sides, threads=settings.threads), wanted)
+        tuned = faiss_index.tune_indexes(replace(sides, threads=settings.threads), wanted)
         for name, search in zip(_SIDES, tuned, strict=True):
             hooks.note(f"each {name} is sought in {search.lists} of {search.all_lists} lists")
         self._note_recalls((tuned[0].recall, tuned[1].recall))
         tasks = {
-            task: sides.neighbours.rows(*task) for task in indexes.block_tasks(sides.neighbours)
+            task: sides.neighbours.rows(*task) for task in faiss_index.block_tasks(sides.neighbours)
         }
-        prepare = partial(indexes.search_indexes, sides, wanted, tuned)
+        prepare = partial(faiss_index.search_indexes, sides, wanted, tuned)
         return _Search(tasks, prepare, hooks.map_tasks)
 
     def _note_recalls(self, recalls: tuple[float, float]) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.io.spill import SentenceFile
 from bitextfilter.io.vectors import GivenVectors
-from bitextfilter.pairs.pair_scoring import EncodedSide, PairScorer
+from bitextfilter.pairs.base import EncodedSide, PairScorer
 from bitextfilter.scoring.model import Model
-from bitextfilter.search.index_tasks import given_maker
+from bitextfilter.search.saved_index import given_maker
 from bitextfilter.search.tasks import MapTasks, TaskId
 
 

@@ -1,10 +1,8 @@
-"""The word-level pair network, compiled: ``word_network.c``, where it was built at the install.
+"""Sentences as rows of words, and the compiled network that scores them: ``word_network.c``.
 
-It computes what :mod:`bitextfilter.pairs.word_network` does, several times as fast. Where it
-is missing (see :mod:`bitextfilter.io.compiled`), torch computes instead: scores may differ in the
-sixth digit or so.
-
-Sentences as rows of words: what the word-level pair network scores.
+It computes what :mod:`bitextfilter.pairs.word_network` does, several times as fast, where it was
+built at the install. Where it is missing (see :mod:`bitextfilter.io.compiled`), torch computes
+instead: scores may differ in the sixth digit or so.
 
 Letters: n pairs, u words of a table.
 """
@@ -24,7 +22,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.io.compiled import INTEGER, CompiledLibrary, Record, array_of, fields
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.pairs.settings import (
+from bitextfilter.pairs.base import (
     COVERAGE_FEATURES,
     FLAGS,
     WORD_SCALE,

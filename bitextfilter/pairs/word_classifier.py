@@ -1,7 +1,7 @@
 """The word-level pair classifier in torch: for training, and where its network is not compiled.
 
 :mod:`bitextfilter.pairs.word_network` computes the logits, and
-:mod:`bitextfilter.pairs.word_scoring` the scores.
+:mod:`bitextfilter.pairs.scoring` the scores.
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ from bitextfilter.arrays import Floats, Indices, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
+from bitextfilter.pairs.base import (
+    ClassifierSettings,
+    Reading,
+    ScorerFactory,
+    WordClassifierSettings,
+)
+from bitextfilter.pairs.classifier import OTHER_SHAPE, PairClassifier
 from bitextfilter.pairs.compiled_words import CompiledNetwork, SideRows, lanes
-from bitextfilter.pairs.pair_classifier import OTHER_SHAPE, PairClassifier
-from bitextfilter.pairs.pair_scoring import Encode, ScorerFactory
-from bitextfilter.pairs.settings import ClassifierSettings, WordClassifierSettings
-from bitextfilter.pairs.word_network import WordNetwork, WordSentences, padded
-from bitextfilter.pairs.word_scoring import (
+from bitextfilter.pairs.scoring import (
     WordNumbers,
     WordScoring,
     language_lags,
     network_weights,
     word_features,
 )
+from bitextfilter.pairs.word_network import WordNetwork, WordSentences, padded
 from bitextfilter.text.features import HIGHEST, IN_A_BYTE, Cut, Spelling, WordReader, bytes_of
 
 _BLOCK = 256
@@ -131,15 +135,9 @@ class WordClassifier(PairClassifier):
         weight = self.settings.language_weight * factor
         self.settings = replace(self.settings, language_weight=weight)
 
-    def scorer_factory(
-        self,
-        encode: Encode,
-        threads: int = 1,
-        cut: Cut | None = None,
-        languages: tuple[str, str] | None = None,
-    ) -> ScorerFactory:
+    def scorer_factory(self, reading: Reading) -> ScorerFactory:
         """See :meth:`PairClassifier.scorer_factory`; words are remembered from call to call."""
-        return self.scoring().scorer_factory(encode, threads, cut, languages)
+        return self.scoring().scorer_factory(reading)
 
     def scoring(self) -> WordScoring:
         """Return the classifier with its present weights as it scores, compiled where it can."""

@@ -21,10 +21,6 @@ would write: words left out, added, misspelt, swapped, in another form.
 Letters: n pairs, t words a sentence (rows i of either side, columns j of the other), u words,
 e the encoder's width, w ours, m the width of words by themselves, k kernels, c kinds of words,
 f features.
-
-Sentences as padded tensors of words: the input of the word-level pair network in torch.
-
-Letters: n pairs, t words a sentence, e the encoder's width.
 """
 
 from __future__ import annotations
@@ -39,8 +35,7 @@ from torch.nn.functional import embedding, normalize, pad
 
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.models.layers import Dropout, Outputs, padding_mask
-from bitextfilter.pairs.compiled_words import WordRows
-from bitextfilter.pairs.settings import (
+from bitextfilter.pairs.base import (
     COSINES,
     COVERAGE_SCALARS,
     FLAGS,
@@ -50,6 +45,7 @@ from bitextfilter.pairs.settings import (
     WordClassifierSettings,
     layer_inputs,
 )
+from bitextfilter.pairs.compiled_words import WordRows
 from bitextfilter.text.features import RARITY, WORD_FLAGS
 
 

@@ -30,8 +30,8 @@ from bitextfilter.evaluation.result import (
     record,
     signature,
 )
-from bitextfilter.pairs.sentence_classifier import SentenceClassifier
-from bitextfilter.pairs.settings import SentenceClassifierSettings
+from bitextfilter.pairs.base import SentenceClassifierSettings
+from bitextfilter.pairs.classifier import SentenceClassifier
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.classifier import fit_classifier, split_groups
 from bitextfilter.training.labelled_pairs import LabelledVectors

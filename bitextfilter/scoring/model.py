@@ -1,7 +1,7 @@
 """A loaded model, and its scores of sentence pairs.
 
 :meth:`Model.score` cuts pairs into parts, one thread each; a part is encoded and scored by each
-measure; ``mlp`` goes on in ``pairs/word_scoring.py``. A model may have vectors of fewer numbers,
+measure; ``mlp`` goes on in ``pairs/scoring.py``. A model may have vectors of fewer numbers,
 along the principal directions of its own sample.
 """
 
@@ -23,13 +23,8 @@ from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.folders import find_model, languages_in, model_digest, split_width
-from bitextfilter.pairs.pair_scoring import (
-    EncodedSide,
-    PairScorer,
-    PairScoring,
-    ScorerFactory,
-    load_scoring,
-)
+from bitextfilter.pairs.base import EncodedSide, PairScorer, PairScoring, Reading, ScorerFactory
+from bitextfilter.pairs.scoring import load_scoring
 from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background, load_samples
 from bitextfilter.scoring.measures import MEASURES, default_measure
 from bitextfilter.settings import none_of
@@ -158,7 +153,7 @@ class Model:
         def encode(sentences: Sequence[str], side: int) -> Vectors:
             return self.encode(sentences, languages[side])
 
-        return self.classifier.scorer_factory(encode, self.threads, cut, languages)
+        return self.classifier.scorer_factory(Reading(encode, self.threads, cut, languages))
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         """Return the classifier's scorer of pairs of these sides; None without a classifier.

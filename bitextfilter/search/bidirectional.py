@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bitextfilter.arrays import Indices, Mask, Scores, Vectors
-from bitextfilter.io.workers import map_blocks
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.search.compiled import (
     LIKELY_LOST,
     LOOKS,
@@ -33,18 +32,12 @@ from bitextfilter.search.compiled import (
 )
 from bitextfilter.similarity.neighbours import (
     NEIGHBOURS,
-    NO_ROW,
     Neighbours,
-    fewest,
-    no_neighbours,
     scan,
 )
-from bitextfilter.similarity.vectors import unit_products_at
 
-_BLOCK_ROWS = 1024
-"""Rows whose products with the whole other side one thread computes."""
-EXACT_ROWS = 32
-"""Rows whose candidates are gathered at a time."""
+FEWEST = 128
+"""Rows of a side for each neighbour, below which scanning is as fast."""
 LEARNING, TURNING = 1 << 28, 1 << 12
 """Time of learning a rotation, and of turning a row, in pairs that the compiled search saves."""
 
@@ -88,42 +81,16 @@ def bidirectional_part_search(
     Otherwise as :func:`bidirectional_search`.
     """
     k, threads = wanted.k, wanted.threads
-    if min(len(a), len(b)) < fewest(k):
+    if min(len(a), len(b)) < FEWEST * k:
         return scan(a, b, k, threads), scan(b, a, k, threads)
     sizes = len(a), len(b)
     turning = turning_for((a[sample_rows(sizes[0])], b[sample_rows(sizes[1])]), sizes, k)
     if turning is None:
-        return _search_by_torch(a, b, wanted)
+        from bitextfilter.search.torch_search import search_on_processor
+
+        return search_on_processor((a, b), k, wanted.reached, threads)
     one, other = (turned_rows(rows, turning, side, threads) for side, rows in enumerate((a, b)))
     return search_turned(one, other, wanted)
-
-
-def _search_by_torch(
-    a: Vectors, b: Vectors, wanted: SearchRequest
-) -> tuple[Neighbours, Neighbours]:
-    """Do :func:`bidirectional_part_search` with the products of torch."""
-    from bitextfilter.models import device
-    from bitextfilter.search.candidates import Rounded, Shortlist, collect, first_floors
-
-    k, threads = wanted.k, wanted.threads
-    forward, backward = _Nearest(a, b, k), _Nearest(b, a, k)
-    with device.one_torch_thread():
-        rounded = Rounded(a, b, device.product_type(device.CPU))
-        floors, beside = (
-            first_floors(rounded, side, reached, k, threads)
-            for side, reached in enumerate(wanted.reached)
-        )
-        order, opposite = np.argsort(floors.values), Shortlist(beside, k, rounded)
-
-        def search(first: int) -> None:
-            rows = order[first : first + _BLOCK_ROWS]
-            own = Shortlist(floors.take(rows), k, rounded)
-            collect(rounded, rows, own, opposite)
-            forward.choose(rows, *own.pairs())
-
-        map_blocks(search, range(0, len(a), _BLOCK_ROWS), threads)
-    backward.choose_all(*opposite.pairs(), threads)
-    return forward.completed(threads), backward.completed(threads)
 
 
 class Group(NamedTuple):
@@ -191,60 +158,3 @@ def search_turned(
         Part(other.units, other.rounded, wanted.reached[1]),
     )
     return search_parts(parts, wanted.k, wanted.threads)
-
-
-class _Nearest:
-    """The nearest rows of ``base`` to each of ``queries``, as they are found."""
-
-    def __init__(self, queries: Vectors, base: Vectors, k: int) -> None:
-        self._queries, self._base, self._k = queries, base, k
-        self._cosines, self._rows = no_neighbours(len(queries), k)
-        self._done = np.zeros(len(queries), dtype=np.bool_)
-
-    def choose(self, queries: Indices, places: Indices, others: Indices, sure: Mask) -> None:
-        """Take the k nearest of the candidates of some queries.
-
-        Args:
-            queries: their numbers, ``(q,)``.
-            places: places in ``queries``, ascending, ``(c,)``.
-            others: the candidates of the query at each place, ``(c,)``.
-            sure: True for queries whose candidates are complete, ``(q,)``.
-        """
-        self._done[queries] = sure
-        counts = np.bincount(places, minlength=len(queries))
-        starts = np.cumsum(counts) - counts
-        order = np.argsort(counts)
-        order = order[counts[order] > 0]
-        for first in range(0, len(order), EXACT_ROWS):
-            some = order[first : first + EXACT_ROWS]
-            width = np.arange(max(self._k, counts[some[-1]]))
-            candidates = others[np.minimum(starts[some, None] + width, len(others) - 1)]
-            candidates[width >= counts[some, None]] = len(self._base)
-            self._choose(queries[some], np.sort(candidates, axis=1))
-
-    def _choose(self, queries: Indices, candidates: Indices) -> None:
-        """Choose among ``(q, c)`` ascending candidates; ``len(base)`` stands for none."""
-        at = np.minimum(candidates, len(self._base) - 1)
-        cosines = unit_products_at(self._queries[queries], self._base, at)
-        cosines[candidates == len(self._base)] = -np.inf
-        best = np.argsort(-cosines, axis=1, kind="stable")[:, : self._k]
-        rows = np.take_along_axis(candidates, best, axis=1)
-        self._cosines[queries] = np.take_along_axis(cosines, best, axis=1)
-        self._rows[queries] = np.where(rows == len(self._base), NO_ROW, rows)
-
-    def choose_all(self, queries: Indices, others: Indices, sure: Mask, threads: int) -> None:
-        """Take the k nearest of all candidates; ``queries (c,)``: ascending query numbers."""
-
-        def choose(first: int) -> None:
-            rows = np.arange(first, min(first + _BLOCK_ROWS, len(self._queries)))
-            part = slice(*np.searchsorted(queries, [first, first + _BLOCK_ROWS]))
-            self.choose(rows, queries[part] - first, others[part], sure[rows])
-
-        map_blocks(choose, range(0, len(self._queries), _BLOCK_ROWS), threads)
-
-    def completed(self, threads: int) -> Neighbours:
-        """Scan for the queries with incomplete candidates, and return all results."""
-        rows = np.flatnonzero(~self._done)
-        found = scan(self._queries[rows], self._base, self._k, threads)
-        self._cosines[rows], self._rows[rows] = found
-        return self._cosines, self._rows

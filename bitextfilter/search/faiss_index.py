@@ -1,25 +1,39 @@
 """Approximate search by indexes of faiss, which examine only a part of the rows.
 
-The rows found are candidates: their cosines are computed again, exactly. Faiss is an optional
-package (``faiss-cpu`` or ``faiss-gpu``).
+An index divides the rows of a file into lists, and searches some of them. The number of lists is
+chosen on a sample of either side, whose nearest rows are found exactly, so that the recall asked
+for is reached. The rows found are candidates: their cosines are computed again, exactly. Faiss is
+an optional package (``faiss-cpu`` or ``faiss-gpu``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
+from bitextfilter.errors import DeviceError, InputError, ModelError, OutputError, SettingsError
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import naming_output
+from bitextfilter.io.records import file_digest, read_record, write_record
+from bitextfilter.io.vectors import VectorFile
+from bitextfilter.search.tasks import (
+    BLOCK,
+    BlockNeighbours,
+    NeighbourFiles,
+    SearchTask,
+    Sides,
+    TaskId,
+    nearest_in_file,
+)
 from bitextfilter.settings import none_of
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
-from bitextfilter.similarity.vectors import unit_products_at
+from bitextfilter.similarity.vectors import unit_products_at, unit_rows
 
 INDEX_KINDS = {
     "flat": ("SQfp16", 2),
@@ -41,9 +55,6 @@ _POINTS = 40
 _EXACT = 8192
 """Cosines computed at a time."""
 
-Blocks = Callable[[], Iterator[Vectors]]
-"""All rows, unit, block by block."""
-
 
 def require_faiss() -> Any:
     """Return the module. Raises DeviceError where it is not installed."""
@@ -56,10 +67,8 @@ def require_faiss() -> Any:
     return faiss
 
 
-def build_index(
-    kind: str, blocks: Blocks, shape: tuple[int, int], path: Path, threads: int = 1
-) -> None:
-    """Make an index of ``(n, dim)`` unit rows and write it to *path*, whole or not at all.
+def build_index(kind: str, vectors: VectorFile, path: Path, threads: int = 1) -> None:
+    """Make an index of the vectors of a file and write it to *path*, whole or not at all.
 
     Raises:
         DeviceError: faiss is not installed.
@@ -69,7 +78,7 @@ def build_index(
     faiss = require_faiss()
     if kind not in INDEX_KINDS:
         raise SettingsError(none_of(kind, INDEX_KINDS))
-    rows, dim = shape
+    rows, dim = vectors.shape
     if kind == "ivf-pq" and dim % 4:
         raise SettingsError(f"ivf-pq needs vectors of a multiple of 4 dimensions, not {dim}")
     faiss.omp_set_num_threads(threads)
@@ -77,25 +86,16 @@ def build_index(
     lists = max(1, min(lists, rows // 39))  # the fewest rows a list that faiss learns from in peace
     name = INDEX_KINDS[kind][0].format(lists=lists, parts=dim // 4)
     index = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
-    index.train(_sample(blocks, rows, max(_POINTS * lists, 1 << 14)))
-    for block in blocks():
-        index.add(block)
+    step = max(1, rows // max(_POINTS * lists, 1 << 14))
+    index.train(_units_at(vectors, slice(0, rows, step)))
+    for first in range(0, rows, BLOCK):
+        index.add(_units_at(vectors, slice(first, first + BLOCK)))
     try:
         with naming_output(path), draft(path) as new:
             faiss.write_index(index, str(new))
             put(new, path)
     except RuntimeError as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
-
-
-def _sample(blocks: Blocks, rows: int, wanted: int) -> Vectors:
-    """Some rows, evenly spaced."""
-    step = max(1, rows // wanted)
-    seen, parts = 0, []
-    for block in blocks():
-        parts.append(block[-seen % step :: step].copy())  # not a view, which would keep it all
-        seen += len(block)
-    return np.ascontiguousarray(np.concatenate(parts))
 
 
 class Index:
@@ -141,15 +141,13 @@ class Index:
         return np.asarray(self._index.search(queries, wanted, params=settings)[1], np.int64)
 
 
-def exact_cosines(
-    queries: Vectors, candidates: Indices, base: Callable[[Indices], Vectors], k: int
-) -> Neighbours:
+def exact_cosines(queries: Vectors, candidates: Indices, base: VectorFile, k: int) -> Neighbours:
     """Return the k nearest of the candidates ``(n, c)`` of each query ``(n, dim)``, exactly.
 
     Args:
         queries: unit rows.
         candidates: numbers of rows, ``NO_ROW`` for none.
-        base: returns unit rows by their numbers.
+        base: the vectors that candidates are of.
         k: how many.
     """
     parts = [no_neighbours(0, k)]
@@ -157,7 +155,7 @@ def exact_cosines(
     for first in range(0, len(queries), step):
         some = candidates[first : first + step]
         distinct, places = np.unique(some, return_inverse=True)
-        rows = base(np.maximum(distinct, 0))
+        rows = _units_at(base, np.maximum(distinct, 0))
         columns = places.reshape(some.shape)
         cosines = unit_products_at(queries[first : first + step], rows, columns)
         cosines[some == NO_ROW] = -np.inf
@@ -165,4 +163,145 @@ def exact_cosines(
         ranked = np.take_along_axis(cosines, order, 1), np.take_along_axis(some, order, 1)
         parts.append(merge_neighbours(ranked, no_neighbours(len(some), 0), k))
     cosines, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return cosines, numbers
+
+
+_ROWS = 8192
+"""Rows searched at a time."""
+_CANDIDATE_FACTORS = (1, 4, 16)
+"""Factors on the usual number of candidates, tried in this order."""
+_SAMPLE = 2048
+"""Rows of a side that recall is measured on."""
+
+
+class TunedSearch(NamedTuple):
+    """Settings of the search in the index of one side, for the rows of the other."""
+
+    lists: int
+    """Lists looked through."""
+    all_lists: int
+    """Lists of the index."""
+    candidate_factor: int
+    """Factor on the usual number of candidates."""
+    recall: float
+    """Share of the sample whose nearest row is found, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """Kind of an index, one of ``search.faiss_index.INDEX_KINDS``, and the recall it must reach."""
+
+    kind: str
+    recall: float
+    device: str = "cpu"
+
+
+def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, TunedSearch]:
+    """Make the index of either side, if it is not there yet, and choose how to search it.
+
+    Returns the search of sources in the index of targets, and of targets in the index of sources.
+    Raises SettingsError where an index of this kind cannot reach the recall.
+    """
+    for side in (0, 1):
+        base, index = sides.file(side), _path(sides, side)
+        if not index.exists() or not _sealed(index).exists():
+            build_index(settings.kind, base, index, sides.threads)
+            write_record(_sealed(index), {"digest": file_digest(index)})
+    path = sides.neighbours.folder / "tuned.json"
+    if path.exists():
+        forward, backward = read_record(path, "remove it")["searches"]
+        return TunedSearch(*forward), TunedSearch(*backward)
+    tuned = []
+    for side in (0, 1):
+        found = _tune(sides, side, settings)
+        if found.recall < settings.recall:
+            raise SettingsError(
+                f"an index {settings.kind} finds {found.recall:.4f} of the nearest at most, not"
+                f" {settings.recall:g}: take --index exact, or a lower --recall"
+            )
+        tuned.append(found)
+    write_record(path, {"searches": tuned})
+    return tuned[0], tuned[1]
+
+
+def _tune(sides: Sides, side: int, settings: IndexSettings) -> TunedSearch:
+    """Double the lists until the recall is reached, then take more candidates."""
+    queries, base = sides.file(side), sides.file(1 - side)
+    index, rows = _open(sides, 1 - side, settings), len(queries)
+    sample = np.unique(np.linspace(0, max(0, rows - 1), min(rows, _SAMPLE)).astype(np.int64))
+    vectors = queries[sample]
+    nearest = nearest_in_file(vectors, base, 1, sides.threads)[0][:, 0]
+    units, tried = unit_rows(vectors), []
+    doubling = [1 << power for power in range((index.lists - 1).bit_length())]
+    for factor, lists in product(_CANDIDATE_FACTORS, [*doubling, index.lists]):
+        candidates = index.candidates(units, sides.neighbours.k, lists, factor)
+        found = exact_cosines(units, candidates, base, 1)[0][:, 0]
+        recall = float((found >= nearest).mean())
+        tried.append(TunedSearch(lists, index.lists, factor, recall))
+        if recall >= settings.recall:
+            return tried[-1]
+    return max(tried, key=lambda search: search.recall)
+
+
+def _path(sides: Sides, side: int) -> Path:
+    return sides.neighbours.folder / f"{('source', 'target')[side]}.index"
+
+
+def _sealed(index: Path) -> Path:
+    """Return the file with the digest of an index."""
+    return index.with_name(index.name + ".json")
+
+
+def _open(sides: Sides, side: int, settings: IndexSettings) -> Index:
+    path = _path(sides, side)
+    if read_record(_sealed(path), "remove it")["digest"] != file_digest(path):
+        raise InputError("damaged", file=str(path), remedy="remove it")
+    return Index(path, settings.kind, settings.device, sides.threads)
+
+
+def _units_at(file: VectorFile, rows: Indices | slice) -> Vectors:
+    return unit_rows(file[rows])
+
+
+def block_tasks(neighbours: NeighbourFiles) -> list[TaskId]:
+    """Return a task for each block of either side: the side, 0 or 1, and the block."""
+    return [(side, block) for side in (0, 1) for block in neighbours.blocks(side)]
+
+
+def search_indexes(
+    sides: Sides, settings: IndexSettings, tuned: tuple[TunedSearch, TunedSearch]
+) -> SearchTask:
+    """Return the function that searches a block of a side in the index of the other.
+
+    *tuned* is the result of :func:`tune_indexes` with these *sides* and *settings*.
+    """
+    indexes: dict[int, Index] = {}
+
+    def work(task: TaskId) -> list[BlockNeighbours]:
+        side, block = task
+        if side not in indexes:
+            indexes.clear()
+            indexes[side] = _open(sides, 1 - side, settings)
+        rows = sides.file(side)[block * BLOCK : (block + 1) * BLOCK]
+        parts = [
+            _nearest(sides, indexes[side], unit_rows(rows[i : i + _ROWS]), side, tuned[side])
+            for i in range(0, len(rows), _ROWS)
+        ]
+        cosines, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return [BlockNeighbours(side, block, (cosines, numbers))]
+
+    return work
+
+
+def _nearest(
+    sides: Sides, index: Index, queries: Vectors, side: int, tuned: TunedSearch
+) -> Neighbours:
+    """Return the nearest of some rows; where the lists hold too few, look through all lists."""
+    k, base = sides.neighbours.k, sides.file(1 - side)
+    candidates = index.candidates(queries, k, tuned.lists, tuned.candidate_factor)
+    cosines, numbers = exact_cosines(queries, candidates, base, k)
+    few = np.flatnonzero(numbers[:, -1] == NO_ROW)
+    if len(few) and tuned.lists < tuned.all_lists:
+        candidates = index.candidates(queries[few], k, tuned.all_lists, tuned.candidate_factor)
+        cosines[few], numbers[few] = exact_cosines(queries[few], candidates, base, k)
     return cosines, numbers

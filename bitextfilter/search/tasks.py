@@ -3,6 +3,12 @@
 A task compares a part of the source side with a part of the target side. It finds neighbours of
 blocks of rows of either side, which are joined with those found so far. Joining is exact, and
 joining twice changes nothing: so a task counts as done once all its neighbours are written.
+
+A GPU compares two blocks in no time. So there the tasks of a *piece*, some blocks of the source
+side with some of the target side, are done together, and each of them counts as done by itself: a
+search that began on a processor goes on on a GPU, or on another one, and the other way round. A
+GPU, or its libraries, may compute less precisely than they promise, or have faulty memory: whenever
+parts were compared, some rows are scanned on the processor, and must find the same.
 """
 
 from __future__ import annotations
@@ -10,17 +16,18 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
-from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.errors import InputError
+from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.errors import DeviceError, InputError
 from bitextfilter.io.files import naming_output, write_whole
 from bitextfilter.io.vectors import VectorFile
 from bitextfilter.io.workers import map_blocks
@@ -33,8 +40,14 @@ from bitextfilter.search.bidirectional import (
     turning_for,
 )
 from bitextfilter.search.compiled import RoundedRows, Turning, sample_rows
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.neighbours import (
+    NO_ROW,
+    Neighbours,
+    merge_neighbours,
+    no_neighbours,
+    scan,
+)
+from bitextfilter.similarity.vectors import unit_products_at, unit_rows
 
 TaskId = tuple[int, int]
 """Two numbers that name a task; each kind of task defines them."""
@@ -54,6 +67,11 @@ _JOINS = 4
 """Files of neighbours written at a time: most of it waits for the disk."""
 _READ = 2048
 """Rows read at a time."""
+_PIECE = (32, 64)
+"""Most blocks of either side in a piece: what is lost by a kill, and what is searched without
+reading the other side again."""
+_CHECKED = 32
+"""Rows of either side that are scanned after parts were compared."""
 _KEPT = (1, 8)
 """Blocks of either side that are kept as integers, of some 80 MB each for 512 dimensions."""
 
@@ -224,7 +242,8 @@ def compare_blocks(sides: Sides) -> SearchTask:
     Neighbours found before only make it faster: the result of all tasks is the same, in any
     order and place. Memory: about 1 GB, for 512 dimensions.
     """
-    neighbours, blocks = sides.neighbours, _both_sides(sides)
+    neighbours, turning = sides.neighbours, sides_turning(sides)
+    blocks = [Blocks(sides.file(side), sides.threads, side, turning) for side in (0, 1)]
 
     def work(task: TaskId) -> list[BlockNeighbours]:
         row, column = task
@@ -233,8 +252,8 @@ def compare_blocks(sides: Sides) -> SearchTask:
         one, other = blocks[0].read(row), blocks[1].read(column)
         forward, backward = search_turned(one, other, wanted)
         return [
-            BlockNeighbours(0, row, _in_file(forward, column)),
-            BlockNeighbours(1, column, _in_file(backward, row)),
+            BlockNeighbours(0, row, (forward[0], _in_file(forward[1], [column]))),
+            BlockNeighbours(1, column, (backward[0], _in_file(backward[1], [row]))),
         ]
 
     return work
@@ -247,18 +266,16 @@ def nearest_in_file(queries: Vectors, base: VectorFile, k: int, threads: int = 1
         rows = blocks.read(block).units
         backward = np.full(len(rows), 2.0, np.float32)  # above any cosine: none is wanted
         wanted = SearchRequest(k, (best[0][:, -1], backward), threads)
-        best = merge_neighbours(
-            best, _in_file(bidirectional_part_search(units, rows, wanted)[0], block), k
-        )
+        cosines, numbers = bidirectional_part_search(units, rows, wanted)[0]
+        best = merge_neighbours(best, (cosines, _in_file(numbers, [block])), k)
     columns = min(k, len(base))
     return best[0][:, :columns], best[1][:, :columns]
 
 
-def _in_file(found: Neighbours, block: int) -> Neighbours:
-    """Turn numbers of rows within a block into numbers within the file, in place."""
-    cosines, numbers = found
-    numbers[numbers != NO_ROW] += block * BLOCK
-    return cosines, numbers
+def _in_file(numbers: Indices, blocks: Sequence[int]) -> Indices:
+    """Return numbers of rows within some blocks as numbers within the file."""
+    starts = BLOCK * (np.array(blocks) - np.arange(len(blocks)))
+    return np.where(numbers == NO_ROW, NO_ROW, numbers + starts[numbers // BLOCK])
 
 
 class Blocks:
@@ -301,13 +318,6 @@ class Blocks:
         return self._rounded[block]
 
 
-def _both_sides(sides: Sides) -> tuple[Blocks, Blocks]:
-    """Return the blocks of both files."""
-    turning = sides_turning(sides)
-    one, other = (Blocks(sides.file(side), sides.threads, side, turning) for side in (0, 1))
-    return one, other
-
-
 def sides_turning(
     sides: Sides, group: Group | None = None, deviations: float = math.inf
 ) -> Turning | None:
@@ -316,3 +326,161 @@ def sides_turning(
     one, other = (unit_rows(file[sample_rows(len(file))]) for file in files)
     sizes, k = (len(files[0]), len(files[1])), sides.neighbours.k
     return turning_for((one, other), sizes, k, group, deviations)
+
+
+def searching_device(asked: str) -> str | None:
+    """Return the GPU of an exact search, if ``--device`` names one; None for ``auto``, ``cpu``.
+
+    Raises DeviceError where it is missing.
+    """
+    if not asked.startswith("cuda"):
+        return None
+    from bitextfilter.models.device import resolve_device
+
+    return str(resolve_device(asked))
+
+
+def piece_tasks(tasks: Iterable[TaskId]) -> list[TaskId]:
+    """Return the tasks of ``cell_tasks`` in the order of their pieces, by target, then source."""
+    return sorted(tasks, key=lambda task: (_piece(task)[::-1], task))
+
+
+def _piece(task: TaskId) -> tuple[int, int]:
+    return task[0] // _PIECE[0], task[1] // _PIECE[1]
+
+
+def in_pieces(map_tasks: MapTasks) -> MapTasks:
+    """Return the function that does tasks piece by piece, with the search of a piece.
+
+    The first task of a piece yields the neighbours of all.
+    """
+
+    def run(prepare: Callable[[], Any], tasks: Sequence[TaskId], /) -> Iterator[Any]:
+        pieces = [tuple(piece) for _, piece in groupby(tasks, _piece)]
+        given: Any = pieces
+        for piece, found in zip(pieces, map_tasks(prepare, given), strict=True):
+            yield found
+            yield from ([] for _ in piece[1:])
+
+    return run
+
+
+def compare_pieces(sides: Sides, device: str) -> SearchTask:
+    """Return the function that does the tasks of a piece on a device, all at once if they fit.
+
+    Raises DeviceError where the device is missing or too small, or computes wrongly.
+    """
+    from bitextfilter.models.device import free_memory, naming_device_errors, resolve_device
+    from bitextfilter.search.torch_search import room_for
+
+    there = resolve_device(device)
+    with naming_device_errors(there):
+        free = free_memory(there)
+    room = room_for(free, sides.dim, sides.neighbours.k)
+    if room.rows < 2 * BLOCK:
+        message = f"--device {device}: {free >> 20} MiB of memory are free, too few"
+        raise DeviceError(f"{message}; use --device cpu")
+    return _PieceSearch(sides, there, room)
+
+
+class _PieceSearch:
+    """Search of pieces; the rows of the last one stay on the device."""
+
+    def __init__(self, sides: Sides, device: Any, room: Any) -> None:
+        self._sides, self._device, self._room = sides, device, room
+        self._blocks = [Blocks(sides.file(side), sides.threads) for side in (0, 1)]
+        self._held: list[tuple[Sequence[int], Any]] = [((), None), ((), None)]
+        self._compared = 0
+
+    def __call__(self, piece: tuple[TaskId, ...]) -> list[BlockNeighbours]:
+        """Return the neighbours of all blocks of the tasks."""
+        found: dict[tuple[int, int], Neighbours] = {}
+        sources, targets = (sorted({task[side] for task in piece}) for side in (0, 1))
+        most = self._room.rows // BLOCK
+        rows = min(len(sources), max(most // 2, most - len(targets)))
+        for first in range(0, len(targets), most - rows):
+            for start in range(0, len(sources), rows):
+                parts = sources[start : start + rows], targets[first : first + most - rows]
+                self._compare(parts, found)
+        return [BlockNeighbours(*place, nearest) for place, nearest in found.items()]
+
+    def _compare(
+        self, parts: tuple[Sequence[int], Sequence[int]], found: dict[tuple[int, int], Neighbours]
+    ) -> None:
+        """Compare some blocks of either side; join what is found."""
+        from bitextfilter.models.device import naming_device_errors
+        from bitextfilter.search.torch_search import search_rows
+
+        k = self._sides.neighbours.k
+        reached = self._reached(0, parts[0], found), self._reached(1, parts[1], found)
+        with naming_device_errors(self._device):
+            held = self._rows(0, parts[0]), self._rows(1, parts[1])
+            nearest = search_rows(held, k, reached, self._room.tile)
+        for side, (cosines, numbers) in enumerate(nearest):
+            numbers[...] = _in_file(numbers, parts[1 - side])
+            self._check(side, parts, (cosines, numbers), reached[side])
+            for place, block in enumerate(parts[side]):
+                rows = slice(place * BLOCK, (place + 1) * BLOCK)
+                new = cosines[rows], numbers[rows]
+                known = found.get((side, block))
+                found[side, block] = new if known is None else merge_neighbours(known, new, k)
+        self._compared += 1
+
+    def _rows(self, side: int, blocks: Sequence[int]) -> Any:
+        """Return the rows of some blocks of a side, on the device."""
+        from bitextfilter.search.torch_search import DeviceRows
+
+        if self._held[side][0] != blocks:
+            self._held[side] = ((), None)  # its memory is for the new ones
+            count = sum(self._sides.neighbours.rows(side, block) for block in blocks)
+            rows = DeviceRows(count, self._sides.dim, self._device)
+            for place, block in enumerate(blocks):
+                rows.put(place * BLOCK, self._blocks[side].read(block).units)
+            self._held[side] = blocks, rows
+        return self._held[side][1]
+
+    def _reached(
+        self, side: int, blocks: Sequence[int], found: dict[tuple[int, int], Neighbours]
+    ) -> Scores:
+        """Return the k-th highest cosine known of each row of some blocks."""
+
+        def of(block: int) -> Scores:
+            known = found.get((side, block)) or self._sides.neighbours.read(side, block)
+            return known[0][:, -1]
+
+        return np.concatenate(map_blocks(of, blocks, self._sides.threads))
+
+    def _check(
+        self,
+        side: int,
+        parts: tuple[Sequence[int], Sequence[int]],
+        found: Neighbours,
+        reached: Scores,
+    ) -> None:
+        """Scan a block of the other side for some rows. Raises DeviceError for other results.
+
+        *reached*: lower cosines were not searched.
+        """
+        from bitextfilter.models.device import wrong_products
+
+        k, other = self._sides.neighbours.k, parts[1 - side]
+        places = np.unique(np.linspace(0, len(reached) - 1, _CHECKED).astype(np.int64))
+        units = unit_rows(self._sides.file(side)[_in_file(places, parts[side])])
+        block = other[self._compared % len(other)]
+        cosines, numbers = scan(units, self._blocks[1 - side].read(block).units, k)
+        low = cosines < reached[places, None]
+        scanned = (
+            np.where(low, -np.inf, cosines),
+            np.where(low, NO_ROW, numbers + block * BLOCK),
+        )
+        known = found[0][places], found[1][places]
+        joined = merge_neighbours(known, scanned, k)
+        same = np.array_equal(known[0], joined[0]) and np.array_equal(known[1], joined[1])
+        if not same or not np.array_equal(known[0], self._cosines(side, units, known[1])):
+            raise wrong_products(self._device)
+
+    def _cosines(self, side: int, units: Any, numbers: Indices) -> Scores:
+        """Return the cosines of some rows of a side to others by their numbers, ``(c, k)`` both."""
+        others = unit_rows(self._sides.file(1 - side)[np.maximum(numbers, 0).ravel()])
+        cosines = unit_products_at(units, others, np.arange(numbers.size).reshape(numbers.shape))
+        return np.where(numbers == NO_ROW, np.float32(-np.inf), cosines)

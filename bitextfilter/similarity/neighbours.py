@@ -32,16 +32,8 @@ from bitextfilter.similarity.vectors import cosine_matrix, unit_products, unit_r
 NEIGHBOURS = 10
 """Default number of neighbours that a mean is taken over."""
 
-GROUP = 8
-"""Rows whose highest cosine is compared at once: see ``candidates.py``."""
-
 SMALLEST_MEAN = 0.01
 """The ratio margin divides by no less than this."""
-
-
-def fewest(k: int) -> int:
-    """Return the fewest rows of the other side for which a sample of them is of use."""
-    return 2 * k * GROUP**2
 
 
 def csls(cosine: Scores, mean_source: Scores, mean_target: Scores) -> Scores:

@@ -56,8 +56,7 @@ class TrigramSettings(Settings):
     size: int = setting(100_000, "trigrams, or places", within=">= 1")
     longest: int = setting(
         SHORTEST,
-        "characters of the longest: 5 reads n-grams of 4 and 5 characters too, which tell the stems"
-        " of inflected words",
+        "characters of the longest n-grams: 5 tells the stems of inflected words",
         within=f">= {SHORTEST}, <= {LONGEST}",
     )
     syllabic: bool = setting(

@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bitextfilter.arrays import Floats, Scores
 from bitextfilter.models.device import one_torch_thread
-from bitextfilter.pairs.pair_classifier import PairClassifier
+from bitextfilter.pairs.classifier import PairClassifier
 from bitextfilter.training.labelled_pairs import LabelledPairs
 
 STRENGTHS = (10.0, 30.0, 100.0, 300.0, math.inf)

@@ -26,9 +26,8 @@ from bitextfilter.evaluation.filtering import roc_auc
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Dropout, narrow_training
-from bitextfilter.pairs.pair_classifier import PairClassifier, build_classifier
-from bitextfilter.pairs.pair_scoring import Logits
-from bitextfilter.pairs.settings import ClassifierSettings
+from bitextfilter.pairs.base import ClassifierSettings, Logits
+from bitextfilter.pairs.classifier import PairClassifier, build_classifier
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
 from bitextfilter.training.loop import Learner, Progress, Stream, learn_in_memory
 from bitextfilter.training.settings import ClassifierTraining

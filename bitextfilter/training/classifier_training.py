@@ -17,13 +17,12 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.records import json_bytes
 from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS, copy_model, is_foreign, writing_folder
-from bitextfilter.pairs.pair_classifier import PairClassifier, save_classifier
-from bitextfilter.pairs.sentence_classifier import SentenceClassifier
-from bitextfilter.pairs.settings import (
+from bitextfilter.pairs.base import (
     ClassifierSettings,
     SentenceClassifierSettings,
     WordClassifierSettings,
 )
+from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier, save_classifier
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, setting

@@ -15,9 +15,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier
 from bitextfilter.pairs.compiled_words import WordRows
-from bitextfilter.pairs.pair_classifier import PairClassifier
-from bitextfilter.pairs.sentence_classifier import SentenceClassifier
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.pairs.word_network import WordSentences, padded
 from bitextfilter.text.features import Cut, WordReader, bigrams, level_table, spellings

@@ -77,8 +77,8 @@ def _patience(default: int) -> Any:
 def _validate_every() -> Any:
     return setting(
         0,
-        "updates between validations; 0: four times a pass, and at least ten times a run and every"
-        " 1,000 updates",
+        "updates between validations; 0: four times a pass, at least ten times a run and every"
+        " 1,000",
         within=">= 0",
     )
 
@@ -103,48 +103,45 @@ class TrainingSettings(LoopSettings):
     )
     decode: str = setting(
         "target",
-        "the language that the decoder writes and that is autoencoded (Kim et al.: target)",
+        "the language that is decoded, and autoencoded (Kim et al.: target)",
         choices=("source", "target", "both"),
         needs=_DECODER,
     )
     decoded_share: float = setting(
         1.0,
-        "share of a mini-batch that the decoder writes, 1/2, 1/3, 1/4...: decoding costs most,"
-        " ranking gains from a large batch",
+        "share of a mini-batch that is decoded: 1/2, 1/3, 1/4...",
         within="> 0, <= 1",
         needs=_DECODER,
     )
     loss: str = setting(
         "mean",
-        "of the decoder: the mean over the subwords of a mini-batch, or the mean over its sentences"
-        " of their sums (Kim et al., eq. 7 and 8)",
+        "the mean over the subwords of a mini-batch, or over its sentences of their sums (Kim et"
+        " al., eq. 7 and 8)",
         choices=("mean", "sum"),
         needs=_DECODER,
     )
     feed: bool = setting(
         False,
-        "the decoder reads the sentence vector beside every subword, not only at its start (Artetxe"
-        " & Schwenk 2019)",
+        "the sentence vector is read beside every subword, too (Artetxe & Schwenk 2019)",
         needs=_DECODER,
     )
     decoder_dropout: float = setting(
         0.0,
-        "share of the subwords that the decoder does not see while it writes the next ones, so that"
-        " it must rely on the sentence vector (Bowman et al. 2016, section 3.1)",
+        "share of the subwords hidden while the next ones are decoded (Bowman et al. 2016,"
+        " section 3.1)",
         within=">= 0, < 1",
         needs=_DECODER,
     )
     decoder_width: int = setting(
         0,
-        "width of the decoder, which starts from a learnt linear map of the sentence vector; 0: as"
-        " wide as that, which is its start (Kim et al.)",
+        "width, started from a linear map of the sentence vector; 0: as wide as that, which is"
+        " its start (Kim et al.)",
         within=">= 0",
         needs=_DECODER,
     )
     cosine: float = setting(
         0.0,
-        "weight of 1 − cosine of a pair, beside other objectives (future work of Kim et al.): alone"
-        " it would make all vectors alike",
+        "weight of 1 − cosine of a pair, beside other objectives (future work of Kim et al.)",
         within=">= 0",
     )
     margin: float = setting(
@@ -173,34 +170,31 @@ class TrainingSettings(LoopSettings):
     )
     negatives: str = setting(
         "same",
-        "negatives of a sentence are of its own side, so of its language; or of the other, as"
-        " wrong translations are",
+        "of a sentence's own side, or of the other, as wrong translations are",
         choices=("same", "other"),
         needs="triplet",
     )
     mega_batch: int = setting(
         1,
-        "mini-batches among whose pairs, 32,768 at most, the hardest negatives are sought"
-        " (Wieting & Gimpel 2018: 1, 20, 40)",
+        "mini-batches among whose pairs, 32,768 at most, negatives are sought (Wieting & Gimpel"
+        " 2018: 1, 20, 40)",
         within=">= 1",
         needs="triplet",
     )
     language_exponent: float = setting(
         0.5,
-        "models of more than two languages: each pair of languages is read in proportion to its"
-        " pairs to this power, all alike with 0 (Conneau & Lample 2019: 0.5)",
+        "more than two languages: pairs of languages are read in proportion to their pairs to"
+        " this power (Conneau & Lample 2019: 0.5)",
         within=">= 0, <= 1",
     )
     without_first: float = setting(
         0.1,
-        "models of more than two languages: share of the mini-batches whose pairs are without the"
-        " first language",
+        "more than two languages: share of the mini-batches without the first",
         within=">= 0, <= 1",
     )
     three_way: float = setting(
         0.0,
-        "models of more than two languages: share of the mini-batches in three languages, the first"
-        " among them, whose every two are pairs",
+        "more than two languages: share of the mini-batches in three, the first among them",
         within=">= 0, <= 1",
         needs="ranking",
     )
@@ -239,8 +233,7 @@ class TrainingSettings(LoopSettings):
     )
     optimiser: str = setting(
         "adam",
-        "`lazy-adam` updates only those token vectors that a mini-batch holds: much faster with"
-        " many",
+        "`lazy-adam` updates only the token vectors of the mini-batch: much faster",
         choices=("adam", "lazy-adam", "sgd"),
     )
     learning_rate: float = setting(0.001, "the highest of the schedule", within="> 0")
@@ -273,8 +266,7 @@ class TrainingSettings(LoopSettings):
     )
     scramble: float = setting(
         0.0,
-        "chance of a sentence to have its pieces in random order, for recurrent encoders (Wieting"
-        " & Gimpel 2018: 0.3)",
+        "chance of a sentence to have its pieces in random order (Wieting & Gimpel 2018: 0.3)",
         within=">= 0, <= 1",
     )
     initial: str = setting(
@@ -284,7 +276,7 @@ class TrainingSettings(LoopSettings):
     )
     precision: str = setting(
         "float32",
-        "`bfloat16`: two to three times as fast; `float32` where the processor lacks it",
+        "`bfloat16`: two to three times as fast, where the processor has it",
         choices=("float32", "bfloat16"),
     )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
@@ -345,8 +337,7 @@ class ClassifierTraining(LoopSettings):
     )
     vector_noise: float = setting(
         1.5,
-        "largest mean length of the Gaussian noise on a vector, relative to the vector's: the"
-        " encoder's own training pairs have nearer vectors than new pairs",
+        "largest mean length of the Gaussian noise on a vector, relative to the vector's",
         within=">= 0",
     )
     word_dropout: float = setting(
@@ -354,8 +345,7 @@ class ClassifierTraining(LoopSettings):
     )
     bigram_dropout: float = setting(
         0.5,
-        "largest part of a pair's bigrams that is hidden in training: other text has more unknown"
-        " ones",
+        "largest part of a pair's bigrams that is hidden in training",
         within=">= 0, <= 1",
     )
     comparison_weight: float = setting(
@@ -383,8 +373,7 @@ class ClassifierTraining(LoopSettings):
     calibrate: bool = setting(True, "fit an offset and a temperature")
     precision: str = setting(
         "float32",
-        "of the products of word classifiers in training; `bfloat16`: faster; `float32` where the"
-        " processor lacks it",
+        "of word classifiers in training; `bfloat16`: faster, where the processor has it",
         choices=("float32", "bfloat16"),
     )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")

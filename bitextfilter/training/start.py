@@ -21,8 +21,8 @@ from bitextfilter.arrays import Floats
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.vectors import read_word_vectors, word_lines
-from bitextfilter.pairs.pair_classifier import PairClassifier, load_classifier
-from bitextfilter.pairs.settings import ClassifierSettings, WordClassifierSettings
+from bitextfilter.pairs.base import ClassifierSettings, WordClassifierSettings
+from bitextfilter.pairs.classifier import PairClassifier, load_classifier
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.text.features import WordReader
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary

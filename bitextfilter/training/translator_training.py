@@ -155,12 +155,15 @@ class TranslatorConfig(NetworkConfig):
 
     @staticmethod
     def rows() -> list[tuple[str, str, str, str]]:
-        """Every setting as a row."""
+        """Every setting as a row; those of ``controlled`` without those of ``recurrent``."""
         config = TranslatorConfig.from_dict({})
+        fixed, recurrent, controlled = (TRANSLATORS.find(name).settings() for name in TRANSLATORS)
+        known = group_rows(recurrent, "shape", "recurrent and controlled")
+        told = {row[:3] for row in known}
         shapes = [
-            row
-            for name in TRANSLATORS
-            for row in group_rows(TRANSLATORS.find(name).settings(), "shape", name)
+            *group_rows(fixed, "shape", "transformer"),
+            *known,
+            *(r for r in group_rows(controlled, "shape", "controlled") if r[:3] not in told),
         ]
         return [
             ("architecture", f"`{config.architecture}`", ", ".join(TRANSLATORS), "the network"),

@@ -24,6 +24,7 @@ def test_lists_every_console_script_by_its_purpose() -> None:
 
 def test_help_has_the_groups_too() -> None:
     text = CliRunner().invoke(main, ["--help"]).stdout
+    assert "\n     71  out of memory, threads or open files\n" in text
     lines = [line.strip() for line in text.splitlines()]
     assert [line for line in lines if line[:-1] in GROUPS] == [f"{name}:" for name in GROUPS]
     for name, purpose in [*COMMANDS.items()][1:]:

@@ -17,9 +17,7 @@ from bitextfilter.commands import align
 from bitextfilter.io.records import read_record, write_record
 from bitextfilter.mining import model_alignment
 from bitextfilter.scoring.model import Model
-from bitextfilter.search import cluster_plan as clusters
-from bitextfilter.search import cluster_tasks as cluster_search
-from bitextfilter.search import index_tasks as approximate
+from bitextfilter.search import clusters, faiss_index
 from bitextfilter.search import tasks as search
 
 SOURCES, TARGETS = sentences(900, 5)
@@ -27,7 +25,7 @@ SOURCES, TARGETS = sentences(900, 5)
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, approximate, clusters, cluster_search):
+    for module in (search, faiss_index, clusters):
         monkeypatch.setattr(module, "BLOCK", 600)
 
 
@@ -381,7 +379,7 @@ def test_indexes_that_cannot_serve(model: Path, files: tuple[Path, Path], tmp_pa
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
-    monkeypatch.setattr(approximate, "_FEWEST_ROWS", 10)
+    monkeypatch.setattr(model_alignment, "_FEWEST_ROWS", 10)
 
 
 @pytest.mark.gate(1)
@@ -535,7 +533,7 @@ def test_a_recall_that_cannot_be_reached_is_said(
 def test_faiss_that_is_not_there(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(approximate, "_FEWEST_ROWS", 10)
+    monkeypatch.setattr(model_alignment, "_FEWEST_ROWS", 10)
     monkeypatch.setitem(sys.modules, "faiss", None)
     refused = run(model, *files, "--index", "ivf")
     assert refused.exit_code == 69
@@ -556,13 +554,13 @@ def test_faiss_that_is_not_there(
     ],
 )
 def test_which_kind_of_search(asked: str, sizes: tuple[int, int], kind: str) -> None:
-    assert approximate.search_kind(asked, sizes) == kind
+    assert model_alignment.search_kind(asked, sizes) == kind
 
 
 def test_which_kind_of_search_on_a_gpu() -> None:
-    assert approximate.search_kind("auto", (10**8, 10**7), on_gpu=True) == "exact"
-    assert approximate.search_kind("auto", (10**8, 10**7 + 1), on_gpu=True) == "clusters"
-    assert approximate.search_kind("clusters", (10**5, 10**5), on_gpu=True) == "clusters"
+    assert model_alignment.search_kind("auto", (10**8, 10**7), on_gpu=True) == "exact"
+    assert model_alignment.search_kind("auto", (10**8, 10**7 + 1), on_gpu=True) == "clusters"
+    assert model_alignment.search_kind("clusters", (10**5, 10**5), on_gpu=True) == "clusters"
 
 
 def test_on_a_gpu_it_is_the_same(

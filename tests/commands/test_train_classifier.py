@@ -18,7 +18,7 @@ from toys import as_older, sentences, toy_model
 import bitextfilter
 from bitextfilter.commands.train_classifier import main
 from bitextfilter.io.records import write_digests
-from bitextfilter.pairs.pair_classifier import load_classifier
+from bitextfilter.pairs.classifier import load_classifier
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.settings import current_names

@@ -19,7 +19,7 @@ from bitextfilter.mining.comparable import (
     joint_evidence,
     scorer_for,
 )
-from bitextfilter.pairs.pair_scoring import PairScorer
+from bitextfilter.pairs.base import PairScorer
 from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.neighbours import MARGINS, margin_matrix
 from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix, unit_rows

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from bitextfilter.io.compiled import NO_COMPILED
 from bitextfilter.pairs import compiled_words, word_classifier
+from bitextfilter.pairs.base import WordClassifierSettings, word_tensors
 from bitextfilter.pairs.compiled_words import CompiledNetwork, SideRows, WordRows, lanes
-from bitextfilter.pairs.settings import WordClassifierSettings, word_tensors
+from bitextfilter.pairs.scoring import network_weights
 from bitextfilter.pairs.word_classifier import TorchWords, WordClassifier
 from bitextfilter.pairs.word_network import WordSentences, padded
-from bitextfilter.pairs.word_scoring import network_weights
 from bitextfilter.text.features import spellings
 from bitextfilter.text.ragged import Ragged
 

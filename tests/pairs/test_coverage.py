@@ -7,7 +7,7 @@ import math
 import numpy as np
 import torch
 
-from bitextfilter.pairs.settings import COVERAGE_FEATURES, COVERAGE_SCALARS
+from bitextfilter.pairs.base import COVERAGE_FEATURES, COVERAGE_SCALARS
 from bitextfilter.pairs.word_network import (
     Extent,
     coverage,

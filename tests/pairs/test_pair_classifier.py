@@ -9,12 +9,13 @@ import pytest
 import torch
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.pairs.pair_classifier import build_classifier
-from bitextfilter.pairs.pair_scoring import expected_quality, sigmoid
-from bitextfilter.pairs.settings import (
+from bitextfilter.pairs.base import (
     SentenceClassifierSettings,
     WordClassifierSettings,
+    expected_quality,
+    sigmoid,
 )
+from bitextfilter.pairs.classifier import build_classifier
 
 
 def test_the_only_answer_is_the_logit() -> None:

@@ -14,9 +14,8 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.checkpoint import load_tensors, save_tensors
 from bitextfilter.models.folders import read_config, write_config
-from bitextfilter.pairs.pair_classifier import load_classifier, save_classifier
-from bitextfilter.pairs.sentence_classifier import SentenceClassifier
-from bitextfilter.pairs.settings import PAIR_FEATURES, SentenceClassifierSettings
+from bitextfilter.pairs.base import PAIR_FEATURES, SentenceClassifierSettings
+from bitextfilter.pairs.classifier import SentenceClassifier, load_classifier, save_classifier
 
 DIM = 24
 

@@ -11,13 +11,13 @@ import torch
 from toys import as_older, sentences, toy_model
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.pairs.pair_classifier import save_classifier
-from bitextfilter.pairs.sentence_classifier import (
+from bitextfilter.pairs.base import SentenceClassifierSettings
+from bitextfilter.pairs.classifier import (
     COMPARISONS,
     SentenceClassifier,
     compare_surfaces,
+    save_classifier,
 )
-from bitextfilter.pairs.settings import SentenceClassifierSettings
 from bitextfilter.scoring.model import load
 from bitextfilter.text.features import (
     FIGURE_BAG,

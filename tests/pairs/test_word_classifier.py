@@ -21,13 +21,12 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.compiled import NO_COMPILED
 from bitextfilter.models.folders import write_config
+from bitextfilter.pairs.base import EncodedSide, Reading, WordClassifierSettings
+from bitextfilter.pairs.classifier import load_classifier, save_classifier
 from bitextfilter.pairs.compiled_words import lanes
-from bitextfilter.pairs.pair_classifier import load_classifier, save_classifier
-from bitextfilter.pairs.pair_scoring import EncodedSide
-from bitextfilter.pairs.settings import WordClassifierSettings
+from bitextfilter.pairs.scoring import WordCache, WordTable
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.pairs.word_network import Extent, coverage
-from bitextfilter.pairs.word_scoring import WordCache, WordTable
 from bitextfilter.text.features import MOST_WORDS, WordReader, repeats, spellings
 from bitextfilter.text.identifier import load_ngram_identifier
 
@@ -252,7 +251,7 @@ def test_agrees_with_the_definition(quality: float) -> None:
         score = right * (quality + (1 - quality) * flawless[0]) if quality else right
         logits.append(math.log(score / (1 - score)))
     classifier.temperature.fill_(max(map(abs, logits)) / 3)
-    found = classifier.scorer_factory(encode)(*sides(SOURCES, TARGETS))(places, places)
+    found = classifier.scorer_factory(Reading(encode))(*sides(SOURCES, TARGETS))(places, places)
     expected = 1 / (1 + np.exp(-np.array(logits) / float(classifier.temperature)))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.ptp(expected) > 0.01
@@ -281,15 +280,15 @@ def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> No
     both = sides(texts, texts)
     classifier = make(replace(SETTINGS, **changes))
     languages = ("en", "de")
-    whole = classifier.scorer_factory(encode, languages=languages)(*both)(i, j)
+    whole = classifier.scorer_factory(Reading(encode, languages=languages))(*both)(i, j)
     assert np.ptp(np.log(whole)) > 0.3
     order = chance.permutation(400)
-    scoring = classifier.scorer_factory(encode, threads=2, languages=languages)
+    scoring = classifier.scorer_factory(Reading(encode, threads=2, languages=languages))
     assert np.array_equal(scoring(*both)(i[order], j[order]), whole[order])
     assert np.array_equal(scoring(*both)(i[:7], j[:7]), whole[:7])
     for pair in range(12):
         one = sides([texts[i[pair]]], [texts[j[pair]]])
-        alone = classifier.scorer_factory(encode, languages=languages)(*one)
+        alone = classifier.scorer_factory(Reading(encode, languages=languages))(*one)
         only = np.zeros(1, np.int64)
         assert np.array_equal(alone(only, only), whole[pair : pair + 1])
     assert scoring(*both)(i[:0], j[:0]).shape == (0,)
@@ -300,9 +299,11 @@ def test_text_in_another_language_lowers_the_score() -> None:
     sources = ["We shall meet again next week.", "Nous nous reverrons demain.", "5", "Tom"]
     targets = ["Wir sehen uns nächste Woche wieder.", "Wir sehen uns morgen.", "5", "Sejdeme se."]
     both, places = sides(sources, targets), np.arange(4)
-    plain = make().scorer_factory(encode)(*both)(places, places).astype(np.float64)
+    plain = make().scorer_factory(Reading(encode))(*both)(places, places).astype(np.float64)
     classifier = make(replace(SETTINGS, language_weight=0.5))
-    found = classifier.scorer_factory(encode, languages=("en", "de"))(*both)(places, places)
+    found = classifier.scorer_factory(Reading(encode, languages=("en", "de")))(*both)(
+        places, places
+    )
     identifier, offsets = load_ngram_identifier(), np.zeros(4)
     for language, texts in (("en", sources), ("de", targets)):
         logits = np.log(identifier.probabilities(identifier.evidence(texts)))
@@ -321,12 +322,12 @@ def test_text_in_another_language_lowers_the_score() -> None:
     halved = classifier.offsets((sources, targets), ("en", "de"), lambda word: (word,))
     np.testing.assert_allclose(halved, added / 2)
     for unknown in (None, ("xx", "yy")):
-        same = classifier.scorer_factory(encode, languages=unknown)(*both)(places, places)
+        same = classifier.scorer_factory(Reading(encode, languages=unknown))(*both)(places, places)
         assert np.array_equal(same, plain.astype(np.float32))
 
 
 def test_words_beyond_the_limit_are_not_read() -> None:
-    scoring, places = make().scorer_factory(encode), np.zeros(1, np.int64)
+    scoring, places = make().scorer_factory(Reading(encode)), np.zeros(1, np.int64)
     target = encode(["Wort"], 1), ["Wort"]
 
     def score(words: int, end: str) -> float:
@@ -416,8 +417,8 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     assert isinstance(again, WordClassifier)
     assert again.settings == SETTINGS
     both = sides(SOURCES, TARGETS)
-    expected = classifier.scorer_factory(encode)(*both)(places, places)
-    assert np.array_equal(again.scorer_factory(encode)(*both)(places, places), expected)
+    expected = classifier.scorer_factory(Reading(encode))(*both)(places, places)
+    assert np.array_equal(again.scorer_factory(Reading(encode))(*both)(places, places), expected)
     section = json.loads((tmp_path / "config.json").read_text())["classifier"]
     assert section["kind"] == "words"
     for wrong in ({**section, "kind": "letters"}, {**section, "word_length": 0}, [1]):
@@ -473,7 +474,7 @@ def test_the_new_layer_of_a_carried_copy_is_silent() -> None:
         classifier.network.hidden.weight[:, silent] = 0
     rows = np.arange(len(SOURCES))
     found = [
-        each.eval().scorer_factory(encode)(*sides(SOURCES, TARGETS))(rows, rows)
+        each.eval().scorer_factory(Reading(encode))(*sides(SOURCES, TARGETS))(rows, rows)
         for each in (classifier, carried)
     ]
     np.testing.assert_allclose(*found, atol=1e-6)
@@ -486,7 +487,7 @@ def test_a_copy_of_the_same_width_scores_the_same() -> None:
     take_statistics(copied, classifier)
     rows = np.arange(len(SOURCES))
     found = [
-        each.eval().scorer_factory(encode)(*sides(SOURCES, TARGETS))(rows, rows)
+        each.eval().scorer_factory(Reading(encode))(*sides(SOURCES, TARGETS))(rows, rows)
         for each in (classifier, copied)
     ]
     np.testing.assert_array_equal(*found)
@@ -510,7 +511,7 @@ def test_a_copy_of_an_older_one_sees_more_and_scores_the_same(
     take_statistics(copied, classifier)
     rows = np.arange(len(SOURCES))
     found = [
-        each.eval().scorer_factory(encode)(*sides(SOURCES, TARGETS))(rows, rows)
+        each.eval().scorer_factory(Reading(encode))(*sides(SOURCES, TARGETS))(rows, rows)
         for each in (classifier, copied)
     ]
     np.testing.assert_allclose(*found, atol=1e-5)

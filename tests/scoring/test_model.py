@@ -16,9 +16,8 @@ import bitextfilter
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models import folders
 from bitextfilter.models.folders import find_model, model_digest, shipped_models
-from bitextfilter.pairs.pair_classifier import save_classifier
-from bitextfilter.pairs.sentence_classifier import SentenceClassifier
-from bitextfilter.pairs.settings import SentenceClassifierSettings
+from bitextfilter.pairs.base import SentenceClassifierSettings
+from bitextfilter.pairs.classifier import SentenceClassifier, save_classifier
 from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.scoring.model import load
 
@@ -118,7 +117,7 @@ def test_parts_of_another_width(folder: Path) -> None:
 
 
 def test_only_the_architecture_of_the_model_is_imported() -> None:
-    others = ("encoders.recurrent_encoders", "models.recurrent", "pairs.sentence_classifier")
+    others = ("encoders.recurrent_encoders", "models.recurrent", "pairs.classifier")
     code = (
         "import sys; from bitextfilter.scoring.model import load;"
         "load('en-de').score(['one'], ['eins']);"

@@ -18,12 +18,11 @@ import torch
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.io.records import DIGESTS
 from bitextfilter.models.folders import copy_model, writing_folder
-from bitextfilter.pairs.pair_classifier import save_classifier
-from bitextfilter.pairs.sentence_classifier import SentenceClassifier
-from bitextfilter.pairs.settings import (
+from bitextfilter.pairs.base import (
     SentenceClassifierSettings,
     WordClassifierSettings,
 )
+from bitextfilter.pairs.classifier import SentenceClassifier, save_classifier
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample, save_samples
 from bitextfilter.scoring.model import Model

@@ -11,8 +11,8 @@ import torch
 from scipy.optimize import minimize
 
 from bitextfilter.evaluation.filtering import roc_auc
-from bitextfilter.pairs.pair_classifier import PairClassifier, build_classifier
-from bitextfilter.pairs.settings import SentenceClassifierSettings
+from bitextfilter.pairs.base import SentenceClassifierSettings
+from bitextfilter.pairs.classifier import PairClassifier, build_classifier
 from bitextfilter.training.adaptation import STRENGTHS, GradedPairs, adapt_output, hidden_rows
 from bitextfilter.training.labelled_pairs import LabelledVectors
 

@@ -10,12 +10,11 @@ import pytest
 import torch
 
 from bitextfilter.errors import InputError, ModelError, SettingsError
-from bitextfilter.pairs.pair_classifier import build_classifier
-from bitextfilter.pairs.sentence_classifier import SentenceClassifier
-from bitextfilter.pairs.settings import (
+from bitextfilter.pairs.base import (
     SentenceClassifierSettings,
     WordClassifierSettings,
 )
+from bitextfilter.pairs.classifier import SentenceClassifier, build_classifier
 from bitextfilter.training.classifier import (
     ClassifierReport,
     logits_loss,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.models.device import torch_threads
-from bitextfilter.pairs.settings import WordClassifierSettings
+from bitextfilter.pairs.base import Reading, WordClassifierSettings
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.text.features import spellings
 from bitextfilter.training.classifier import train_classifier
@@ -153,7 +153,7 @@ def test_training_and_scoring_see_the_same_words() -> None:
     classifier, rows = WordClassifier(shape).eval(), np.arange(20)
     pairs.prepare(classifier)
     classifier.counts[1] //= 9  # words are rarer on one side
-    scoring = classifier.scorer_factory(lambda texts, _side: encode(texts))
+    scoring = classifier.scorer_factory(Reading(lambda texts, _side: encode(texts)))
     found = scoring((encode(sources), sources), (encode(targets), targets))(rows, rows)
     with torch.no_grad():
         expected = torch.sigmoid(pairs.logits(classifier, rows)[:, 0]).numpy()

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bitextfilter.pairs.pair_classifier import PairClassifier, build_classifier
-from bitextfilter.pairs.settings import SentenceClassifierSettings
+from bitextfilter.pairs.base import SentenceClassifierSettings
+from bitextfilter.pairs.classifier import PairClassifier, build_classifier
 from bitextfilter.training.classifier import ClassifierLearner, logits_loss, parallel_learner
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.training.settings import ClassifierTraining

@@ -43,7 +43,7 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
 ``command`` adds -q -v --manifest --version, and --batch-size --threads --device or those that it
 ``uses`` (all as ``run.common``). ``row_options()`` is ``run.row_settings``, ``ModelName`` is for
 ``run.model()``; the function gets the other settings, in their order. Its docstring is the help:
-indented paragraphs stay as they are, and the exit codes are added.
+indented paragraphs stay as they are, and a line of the exit codes is added.
 
 Files are opened with ``run.input(path)``, ``run.output(path)`` or ``run.enter(context)``: when
 the function ends they are closed, and outputs renamed into place, or removed after an error. It
@@ -77,7 +77,7 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import (
     ERROR,
-    EXIT_HELP,
+    EXIT_LINE,
     Guard,
     StdoutPipe,
     open_closed_streams,
@@ -272,11 +272,11 @@ _Kind = TypeVar("_Kind", bound=click.Command)
 
 
 def _click_command(kind: type[_Kind], name: str, text: str, **details: Any) -> _Kind:
-    """Return a command with help, exit codes and --version."""
+    """Return a command with help, a line of exit codes and --version."""
     made = kind(
         name,
         help=_keep_indented(text),
-        epilog=EXIT_HELP,
+        epilog=EXIT_LINE,
         context_settings=dict(_CONTEXT),
         **details,
     )

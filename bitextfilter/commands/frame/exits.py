@@ -135,7 +135,13 @@ Exit codes:
   129  SIGHUP: the terminal was closed
   130  Ctrl-C
   143  SIGTERM"""
-"""The end of the help of every command."""
+"""The end of the help of ``bitext``."""
+
+EXIT_LINE = (
+    "Exit codes: 0 done, 2 usage, 65 bad data, 66 not found, 69 device or package missing, 70 bug,"
+    " 71 out of memory, 74 write failed, 78 bad settings, 129, 130, 143 signals: bitext --help."
+)
+"""The end of the help of every other command."""
 
 
 class Terminated(BaseException):

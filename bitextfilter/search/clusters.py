@@ -1,22 +1,23 @@
-"""Clusters that the rows of two vector files share, so that few pairs of them are compared.
+"""Approximate search of two vector files: rows are compared within clusters that both visit.
 
 The axes of all rows are made more even first (``search.compiled.even_axes``): else the few
 of most variance decide alone which rows meet, and most rows meet in few clusters. Centroids are
 learnt from rows of both sides. Each row *visits* the clusters of its nearest
-centroids. Two rows that visit a cluster in common are compared
-(:mod:`bitextfilter.search.cluster_tasks`). The number of clusters that each row visits is chosen
-on a sample of either side, whose nearest rows are found exactly, so that the recall asked for is
-reached.
+centroids. All rows of the source side that visit a cluster are compared with all of the target side
+that do: exactly, and for both directions at once. The number of clusters that each row visits is
+chosen on a sample of either side, whose nearest rows are found exactly, so that the recall asked
+for is reached.
 
 Clusters near each other belong to one *task*: their rows are read together.
 
-Letters: n rows of a side, K clusters, p clusters that each row visits.
+Letters: n rows of a side, k neighbours, K clusters, p clusters that each row visits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -28,14 +29,25 @@ from bitextfilter.io.files import write_whole
 from bitextfilter.io.records import file_digest, read_record, write_record
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.search.bidirectional import (
+    Group,
     SearchRequest,
     search_turned,
     turned_rows,
     turning_for,
 )
-from bitextfilter.search.compiled import even_axes
+from bitextfilter.search.compiled import Turning, even_axes, sample_rows
 from bitextfilter.search.kmeans import fit_centroids, fit_many_centroids, rounding
-from bitextfilter.search.tasks import BLOCK, Blocks, Sides, nearest_in_file
+from bitextfilter.search.tasks import (
+    BLOCK,
+    BlockNeighbours,
+    Blocks,
+    SearchTask,
+    Sides,
+    TaskId,
+    nearest_in_file,
+    sides_turning,
+)
+from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
 from bitextfilter.similarity.vectors import unit_rows
 
 KIND = "clusters"
@@ -59,8 +71,8 @@ _NEVER = 2.0
 DEVIATIONS = 6.0
 """Of the likely bound of rounding, for each row of a pair. Where both rows lose alike, that makes
 8.5 deviations of the sum of their errors, which exceed them in one of 10**15 pairs at most."""
-_TURNED = 512
-"""Rows turned at a time."""
+_TURNED, _READ = 512, 2048
+"""Rows turned, and rows read, at a time."""
 _ROWS = 1 << 14
 """Rows whose visits are counted at a time."""
 
@@ -175,12 +187,12 @@ class _Router:
 
     def _even_sample(self, clusters: int) -> Vectors:
         """Learn to make axes even, and return rows of both sides to learn centroids from."""
-        files = self._sides.file(0), self._sides.file(1)
-        one, other = (unit_rows(file[_learnt(len(file), clusters)]) for file in files)
-        self._axes = even_axes((one, other))
-        one = self._even(one, 0)
-        other = self._even(other, 1)
-        return np.concatenate([one, other])
+        samples = []
+        for file in (self._sides.file(0), self._sides.file(1)):
+            points = min(max(len(file) // (_LEARNT * clusters), _FEWEST_POINTS), _MOST_POINTS)
+            samples.append(unit_rows(file[_spaced(len(file), points * clusters)]))
+        self._axes = even_axes((samples[0], samples[1]))
+        return np.concatenate([self._even(own, side) for side, own in enumerate(samples)])
 
     def _even(self, units: Vectors, side: int) -> Vectors:
         """Return unit rows of a side with even axes, ``(n, d)``, as unit rows."""
@@ -229,12 +241,6 @@ class _Router:
         return found
 
 
-def _learnt(size: int, clusters: int) -> Indices:
-    """Return the places of the rows of a side that centroids are learnt from."""
-    points = min(max(size // (_LEARNT * clusters), _FEWEST_POINTS), _MOST_POINTS)
-    return _spaced(size, points * clusters)
-
-
 def _spaced(size: int, count: int) -> Indices:
     """Return the places of some rows, evenly spaced."""
     return np.unique(np.linspace(0, max(0, size - 1), min(size, count)).astype(np.int64))
@@ -245,11 +251,11 @@ def _choose_visits(sides: Sides, router: _Router, recall: float) -> tuple[int, t
 
     Raises SettingsError where the recall cannot be reached.
     """
-    needed = [_visits_needed(sides, router, side) for side in (0, 1)]
+    one, other = (_visits_needed(sides, router, side) for side in (0, 1))
     for visits in range(1, _MOST_VISITS + 1):
-        found = [float((own <= visits).mean()) for own in needed]
+        found = float((one <= visits).mean()), float((other <= visits).mean())
         if min(found) >= recall:
-            return visits, (found[0], found[1])
+            return visits, found
     raise SettingsError(
         f"clusters find {min(found):.4f} of the nearest at most, not {recall:g}: take --index"
         " exact, or a lower --recall"
@@ -344,3 +350,150 @@ class _Grouping:
             for own in pieces[0]
             for other in pieces[1]
         ]
+
+
+def cluster_tasks(search: ClusterSearch) -> list[TaskId]:
+    """Return the tasks of a search: the number of each, and its number of clusters."""
+    return [(number, len(task.clusters)) for number, task in enumerate(search.tasks)]
+
+
+def search_clusters(sides: Sides, search: ClusterSearch) -> SearchTask:
+    """Return the function that does a task of a search that ``plan_clusters`` planned.
+
+    Neighbours found before only make it faster: the result of all tasks is the same, in any
+    order and place. Memory: some 3 GB. Raises NotFoundError, and InputError
+    for damaged files.
+    """
+    visits = [read_visits(sides, side, search) for side in (0, 1)]
+    turning = sides_turning(sides, _common_group(sides, search, visits), DEVIATIONS)
+
+    def work(number: TaskId) -> list[BlockNeighbours]:
+        task = search.tasks[number[0]]
+        one, other = (_TaskRows(sides, side, task, visits[side], turning) for side in (0, 1))
+        threads = sides.threads if len(task.clusters) == 1 else 1
+        lock = Lock()
+
+        def compare(cluster: int) -> None:
+            a, b = one.members[cluster], other.members[cluster]
+            with lock:
+                reached = one.floors(a), other.floors(b)
+            wanted = SearchRequest(sides.neighbours.k, reached, threads)
+            forward, backward = search_turned(one.turned.take(a), other.turned.take(b), wanted)
+            with lock:
+                one.join(a, forward, other.rows[b])
+                other.join(b, backward, one.rows[a])
+
+        both = [
+            cluster
+            for cluster in range(len(task.clusters))
+            if len(one.members[cluster]) and len(other.members[cluster])
+        ]
+        map_blocks(compare, both, sides.threads)
+        return [*one.found(), *other.found()]
+
+    return work
+
+
+def _common_group(sides: Sides, search: ClusterSearch, visits: Sequence[Visits]) -> Group | None:
+    """Return rows of the cluster of median size, where each counts by its pairs; None for none."""
+    counts = [np.bincount(own.ravel(), minlength=search.clusters) for own in visits]
+    order = np.argsort(pairs := counts[0] * counts[1], kind="stable")
+    total = np.cumsum(pairs[order])
+    if not total[-1]:
+        return None
+    cluster = int(order[np.searchsorted(total, total[-1] / 2)])
+    rows = [_visitors(own, [cluster], sides.threads)[0] for own in visits]
+    some = [own[sample_rows(len(own))] for own in rows]
+    one, other = (unit_rows(sides.file(side)[own]) for side, own in enumerate(some))
+    return Group((one, other), (len(rows[0]), len(rows[1])))
+
+
+class _TaskRows:
+    """The rows of a side that a task compares, and their nearest so far."""
+
+    def __init__(
+        self, sides: Sides, side: int, task: ClusterTask, visits: Visits, turning: Turning | None
+    ) -> None:
+        """Read the rows, and the neighbours that earlier tasks found."""
+        self._sides, self._side = sides, side
+        first, last = task.first[side], len(visits) if task.last is None else task.last[side]
+        rows, clusters = _visitors(visits[first:last], task.clusters, sides.threads)
+        self.rows, places = np.unique(rows, return_inverse=True)
+        """Their numbers, ascending."""
+        order = np.argsort(clusters, kind="stable")
+        counts = np.bincount(clusters, minlength=len(task.clusters))
+        self.members: list[Indices] = np.split(places[order], np.cumsum(counts)[:-1])
+        """The places in ``rows`` of those that visit each of the task's clusters."""
+        self.rows += first
+        file = sides.file(side)
+        units = np.empty((len(self.rows), sides.dim), np.float32)
+
+        def read(start: int) -> None:
+            some = slice(start, start + _READ)
+            units[some] = unit_rows(file[self.rows[some]])
+
+        map_blocks(read, range(0, len(units), _READ), sides.threads)
+        self.turned = turned_rows(units, turning, side, sides.threads)
+        self._best, self._new = self._known(), np.zeros(len(units), np.bool_)
+
+    def _blocks(self) -> Iterator[tuple[int, slice]]:
+        """Yield each block that has some of the rows, and their places."""
+        blocks = self._sides.neighbours.blocks(self._side)
+        bounds = np.searchsorted(self.rows, [block * BLOCK for block in [*blocks, len(blocks)]])
+        for block in blocks:
+            if bounds[block] < bounds[block + 1]:
+                yield block, slice(int(bounds[block]), int(bounds[block + 1]))
+
+    def _known(self) -> Neighbours:
+        """Return the neighbours that earlier tasks found."""
+        best = no_neighbours(len(self.rows), self._sides.neighbours.k)
+
+        def read(block: int, places: slice) -> None:
+            known = self._sides.neighbours.read(self._side, block)
+            rows = self.rows[places] - block * BLOCK
+            best[0][places], best[1][places] = known[0][rows], known[1][rows]
+
+        map_blocks(lambda own: read(*own), self._blocks(), self._sides.threads)
+        return best
+
+    def floors(self, places: Indices) -> Scores:
+        """Return the k-th highest cosines so far of the rows at some places."""
+        floors: Scores = self._best[0][places, -1]
+        return floors
+
+    def join(self, places: Indices, found: Neighbours, others: Indices) -> None:
+        """Keep the k nearest of the known and the found of the rows at some places.
+
+        *others*: rows of the other side by the numbers in *found*.
+        """
+        cosines, numbers = found
+        some = np.flatnonzero(cosines[:, 0] > -np.inf)
+        numbers = np.where(numbers[some] == NO_ROW, NO_ROW, others[numbers[some]])
+        known = self._best[0][places[some]], self._best[1][places[some]]
+        merged = merge_neighbours(known, (cosines[some], numbers), self._sides.neighbours.k)
+        self._best[0][places[some]], self._best[1][places[some]] = merged
+        self._new[places[some]] = True
+
+    def found(self) -> Iterator[BlockNeighbours]:
+        """Yield the neighbours of the rows that have new ones, block by block."""
+        for block, places in self._blocks():
+            new = np.flatnonzero(self._new[places]) + places.start
+            if len(new):
+                best = self._best[0][new], self._best[1][new]
+                yield BlockNeighbours(self._side, block, best, self.rows[new] - block * BLOCK)
+
+
+def _visitors(visits: Visits, clusters: list[int], threads: int) -> tuple[Indices, Indices]:
+    """Return the rows that visit some clusters, ascending, and the place of each cluster."""
+    place = np.full(np.iinfo(np.uint16).max + 1, NO_ROW, np.int16)
+    place[clusters] = np.arange(len(clusters))
+
+    def visitors(first: int) -> tuple[Indices, Indices]:
+        places = place[visits[first : first + BLOCK]]
+        rows, columns = np.nonzero(places != NO_ROW)
+        return rows + first, places[rows, columns].astype(np.int64)
+
+    parts = map_blocks(visitors, range(0, len(visits), BLOCK), threads)
+    none = np.zeros(0, np.int64)
+    rows, found = (np.concatenate(part) for part in zip((none, none), *parts, strict=True))
+    return rows, found

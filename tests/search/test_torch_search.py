@@ -1,4 +1,4 @@
-"""The search of a GPU, or of a processor in its place, against scanning: ties, tiles, bounds."""
+"""The search by torch against scanning, on a processor and as on a GPU: ties, tiles, bounds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,16 @@ from gpu import DEVICE
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import DeviceError
-from bitextfilter.search import device as device_search
-from bitextfilter.search.device import TILE, DeviceRows, room_for, search_rows
+from bitextfilter.models import device as devices
+from bitextfilter.search import torch_search
+from bitextfilter.search.torch_search import (
+    TILE,
+    DeviceRows,
+    Rows,
+    room_for,
+    search_on_processor,
+    search_rows,
+)
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows
 
@@ -21,6 +29,14 @@ GENERATOR = np.random.default_rng(0)
 DIM = 24
 B = unit_rows(GENERATOR.standard_normal((1507, DIM)))
 A = unit_rows(B[200:1500] + 0.15 * GENERATOR.standard_normal((1300, DIM)))
+
+
+@pytest.fixture(params=["float16", "bfloat16", "float32"], autouse=True)
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The format of a GPU, and those of processors, whatever this one is fast with."""
+    form: str = request.param
+    monkeypatch.setattr(torch_search, "product_type", lambda _: getattr(torch, form))
+    return form
 
 
 def on_device(units: Vectors) -> DeviceRows:
@@ -37,7 +53,8 @@ def search(
     tile: tuple[int, int] = TILE,
     reached: tuple[Scores | None, Scores | None] = (None, None),
 ) -> tuple[Neighbours, Neighbours]:
-    return search_rows((on_device(a), on_device(b)), k, reached, tile)
+    held = on_device if torch_search.product_type(devices.CPU) == torch.float16 else Rows
+    return search_rows((held(a), held(b)), k, reached, tile)
 
 
 def check(a: Vectors, b: Vectors, k: int = 10, tile: tuple[int, int] = TILE) -> None:
@@ -53,8 +70,10 @@ def check(a: Vectors, b: Vectors, k: int = 10, tile: tuple[int, int] = TILE) -> 
         assert (cosines[:, there:] == -np.inf).all()
 
 
-@pytest.mark.parametrize("tile", [TILE, (256, 512), (100, 77), (64, 2000), (2000, 33)])
-@pytest.mark.parametrize("k", [1, 4, 10])
+@pytest.mark.parametrize(
+    ("k", "tile"),
+    [(1, TILE), (4, (256, 512)), (10, (100, 77)), (10, (64, 2000)), (4, (2000, 33))],
+)
 def test_agrees_with_scanning_whatever_the_tile(k: int, tile: tuple[int, int]) -> None:
     check(A, B, k, tile)
 
@@ -74,11 +93,13 @@ def test_few_dimensions(width: int) -> None:
     check(*(unit_rows(GENERATOR.standard_normal((400, width))) for _ in range(2)), 4)
 
 
-@pytest.mark.parametrize("pairs", [1 << 16, 50])
-def test_duplicates_and_ties(pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each row there are nine copies here and four there, in any order."""
+@pytest.mark.parametrize(("pairs", "many"), [(1 << 16, 1), (50, 8), (1 << 16, 1 << 40)])
+def test_duplicates_and_ties(pairs: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each row there are nine copies here and four there; computed singly, or by whole tiles."""
     for name in ("_PAIRS", "_GROUPS", "_COPIED"):
-        monkeypatch.setattr(device_search, name, pairs)
+        monkeypatch.setattr(torch_search, name, pairs)
+    monkeypatch.setattr(torch_search, "_MANY", many)
+    monkeypatch.setattr(torch_search, "_BLOCK", (100, 70))
     b = np.repeat(B[:150], 9, axis=0)[GENERATOR.permutation(1350)]
     a = np.repeat(B[:325], 4, axis=0)[GENERATOR.permutation(1300)]
     check(a, b, 10, (400, 300))
@@ -110,7 +131,7 @@ def test_small_sides(rows: int) -> None:
 
 @pytest.mark.parametrize("sample", [32, 500])
 def test_floors_of_any_sample(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_search, "_SAMPLE", sample)
+    monkeypatch.setattr(torch_search, "_SAMPLE", sample)
     check(A, B, 4, (512, 512))
 
 
@@ -136,6 +157,7 @@ def test_nothing_is_found_below_what_was_reached() -> None:
         assert (numbers == NO_ROW).all()
 
 
+@pytest.mark.parametrize("form", ["float16"], indirect=True)
 def test_rows_are_kept_to_the_last_bit() -> None:
     rows = np.zeros((4, 5), np.float32)
     rows[0] = [1, 1e-3, 2e-7, 0, -1e-5]
@@ -146,6 +168,14 @@ def test_rows_are_kept_to_the_last_bit() -> None:
     assert kept.zero.tolist() == [False, False, False, True]
     lost = kept.rounded.double().cpu().numpy() - units
     assert np.sqrt((lost**2).sum(axis=1)).max() <= kept.error() <= 2.0**-11
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_torch_keeps_its_number_of_threads(threads: int) -> None:
+    before = torch.get_num_threads()
+    found = search_on_processor((A, B), 4, threads=threads)
+    assert torch.get_num_threads() == before
+    assert np.array_equal(found[0][1], scan(A, B, 4)[1])
 
 
 def noise(like: torch.Tensor) -> torch.Tensor:
@@ -182,6 +212,7 @@ def truncated(left: torch.Tensor, right: torch.Tensor, out: torch.Tensor) -> tor
     return out
 
 
+@pytest.mark.parametrize("form", ["float16"], indirect=True)
 @pytest.mark.parametrize(
     "products",
     [
@@ -206,6 +237,7 @@ def test_wrong_products_are_noticed(
         search(wide[0], wide[1], 4, tile)
 
 
+@pytest.mark.parametrize("form", ["float16"], indirect=True)
 def test_numbers_too_low_for_float16_may_be_taken_for_0(monkeypatch: pytest.MonkeyPatch) -> None:
     """As some GPUs do, with rows and with products."""
 
@@ -223,6 +255,7 @@ def test_numbers_too_low_for_float16_may_be_taken_for_0(monkeypatch: pytest.Monk
     check(unit_rows(rows[0]), unit_rows(rows[1]), 4, (64, 100))
 
 
+@pytest.mark.parametrize("form", ["float16"], indirect=True)
 @pytest.mark.parametrize(
     "names",
     [
@@ -251,6 +284,7 @@ def test_sums_in_float32_whatever_was_allowed(
     assert vars(settings) == dict.fromkeys(names, allowed)
 
 
+@pytest.mark.parametrize("form", ["float16"], indirect=True)
 @pytest.mark.parametrize(
     ("gibibytes", "tile", "rows"),
     [
@@ -269,6 +303,7 @@ def test_sizes_by_memory(gibibytes: int, tile: tuple[int, int] | None, rows: flo
     assert room.rows * 4 * 512 < 0.9 * free
 
 
+@pytest.mark.parametrize("form", ["float16"], indirect=True)
 def test_no_memory_no_rows() -> None:
     room = room_for(1 << 20, 512, 4)
     assert room.rows == 0

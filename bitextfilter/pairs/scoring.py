@@ -1,4 +1,4 @@
-"""The scores of the word-level pair classifier, with a cache of words read; without torch.
+"""The classifier of a model as it scores pairs: of words without torch, with a cache of words read.
 
 A network, compiled or torch's, computes tables of words and the logits. The vector of a word is
 the encoder's vector of the word as a sentence, so that any encoder will do.
@@ -19,21 +19,21 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Indices, Scores, Vectors
 from bitextfilter.models.tensor_file import read_tensors
-from bitextfilter.pairs.compiled_words import CompiledNetwork, SideRows, WordRows, lanes
-from bitextfilter.pairs.pair_scoring import (
+from bitextfilter.pairs.base import (
+    PART,
     Encode,
     EncodedSide,
     PairScorer,
     PairScoring,
+    Reading,
     ScorerFactory,
-    scores,
-)
-from bitextfilter.pairs.settings import (
-    PART,
     WordClassifierSettings,
     check_temperature,
+    classifier_settings,
+    scores,
     word_tensors,
 )
+from bitextfilter.pairs.compiled_words import CompiledNetwork, SideRows, WordRows, lanes
 from bitextfilter.text.features import RARITY, Cut, Spelling, WordReader, spellings
 from bitextfilter.text.identifier import LanguageLag, load_ngram_identifier
 
@@ -92,7 +92,7 @@ def _rarity(times: NDArray[np.uint8]) -> NDArray[np.float32]:
     return rarity
 
 
-class _Reading(NamedTuple):
+class _SideReading(NamedTuple):
     """How the text of a side is read."""
 
     cut: Cut | None = None
@@ -108,7 +108,7 @@ class WordCache:
         self,
         table: WordTable,
         encode: Callable[[Sequence[str]], Vectors],
-        reading: _Reading = _Reading(),  # noqa: B008
+        reading: _SideReading = _SideReading(),  # noqa: B008
         most: int = _MAX_WORDS,
     ) -> None:
         """Start without words.
@@ -229,20 +229,17 @@ class WordScoring:
         self.settings, self._counts = settings, counts
         self._temperature, self._network = temperature, network
 
-    def scorer_factory(
-        self,
-        encode: Encode,
-        threads: int = 1,
-        cut: Cut | None = None,
-        languages: tuple[str, str] | None = None,
-    ) -> ScorerFactory:
+    def scorer_factory(self, reading: Reading) -> ScorerFactory:
         """See ``PairScoring``; words are remembered from call to call."""
-        cut = cut if self.settings.multilingual else None
+        cut = reading.cut if self.settings.multilingual else None
+        lags = language_lags(self.settings, reading.languages)
         caches = [
             WordCache(
-                partial(self.table, side), partial(_encoded, encode, side), _Reading(cut, lag)
+                partial(self.table, side),
+                partial(_encoded, reading.encode, side),
+                _SideReading(cut, lag),
             )
-            for side, lag in enumerate(language_lags(self.settings, languages))
+            for side, lag in enumerate(lags)
         ]
 
         def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:
@@ -254,7 +251,7 @@ class WordScoring:
                         Window.of(side, rows[some], cache)
                         for side, rows, cache in zip((source, target), (i, j), caches, strict=True)
                     ]
-                    parts.append(self._window_scores(windows, threads))
+                    parts.append(self._window_scores(windows, reading.threads))
                 return np.concatenate(parts)
 
             return score
@@ -285,22 +282,35 @@ class _ByTorch:
     def __init__(self, folder: Path, settings: WordClassifierSettings) -> None:
         self.settings, self._folder = settings, folder
 
-    def scorer_factory(
-        self,
-        encode: Encode,
-        threads: int = 1,
-        cut: Cut | None = None,
-        languages: tuple[str, str] | None = None,
-    ) -> ScorerFactory:
+    def scorer_factory(self, reading: Reading) -> ScorerFactory:
         """See ``PairScoring``; imports torch."""
-        from bitextfilter.pairs.pair_classifier import load_classifier
+        from bitextfilter.pairs.classifier import load_classifier
 
         classifier = load_classifier(self._folder)
         assert classifier is not None, "it has been there"
-        return classifier.scorer_factory(encode, threads, cut, languages)
+        return classifier.scorer_factory(reading)
 
 
-def load_word_scoring(folder: Path, settings: WordClassifierSettings) -> PairScoring:
+def load_scoring(folder: Path) -> PairScoring | None:
+    """Read the classifier of a model folder, to score with it; None if it has none.
+
+    That of words needs no torch where its compiled network is there; else its scorers need it.
+
+    Raises:
+        NotFoundError: no model there, or the tensors are missing.
+        ModelError: the model is damaged, or of a newer version.
+    """
+    settings = classifier_settings(folder)
+    if isinstance(settings, WordClassifierSettings):
+        return _load_word_scoring(folder, settings)
+    if settings is None:
+        return None
+    from bitextfilter.pairs.classifier import load_classifier
+
+    return load_classifier(folder)
+
+
+def _load_word_scoring(folder: Path, settings: WordClassifierSettings) -> PairScoring:
     """Read the classifier of words of a model folder, to score by its compiled network or torch.
 
     Raises NotFoundError where the tensors are missing, ModelError where they are damaged.

@@ -18,24 +18,21 @@ from searches import check_exact, map_here, written_sides
 
 from bitextfilter.errors import DeviceError
 from bitextfilter.models import device as devices
-from bitextfilter.search import device as device_search
-from bitextfilter.search import device_tasks as device
 from bitextfilter.search import tasks as search
-from bitextfilter.search.device import Room
-from bitextfilter.search.device_tasks import (
-    compare_pieces,
-    in_pieces,
-    piece_tasks,
-    searching_device,
-)
+from bitextfilter.search import torch_search
 from bitextfilter.search.tasks import (
     NeighbourFiles,
     Sides,
     TaskId,
     cell_tasks,
     compare_blocks,
+    compare_pieces,
     find_neighbours,
+    in_pieces,
+    piece_tasks,
+    searching_device,
 )
+from bitextfilter.search.torch_search import Room
 from bitextfilter.similarity.neighbours import Neighbours
 
 GENERATOR = np.random.default_rng(5)
@@ -58,7 +55,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Pieces of some blocks."""
     size: tuple[int, int] = request.param
-    monkeypatch.setattr(device, "_PIECE", size)
+    monkeypatch.setattr(search, "_PIECE", size)
     return size
 
 
@@ -82,7 +79,7 @@ def test_it_is_as_at_once(
     tmp_path: Path, pieces: tuple[int, int], rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the pieces, and the memory of the device, of 2, 3, 6 or all blocks."""
-    monkeypatch.setattr(device_search, "room_for", lambda *_: Room((512, 256), rows))
+    monkeypatch.setattr(torch_search, "room_for", lambda *_: Room((512, 256), rows))
     sides, done = sides_of(tmp_path), list[TaskId]()
     check_exact(on_device(sides, done=done.append), sides)
     assert sorted(done) == cell_tasks(sides.neighbours)
@@ -97,14 +94,14 @@ def test_numbers_of_any_form_and_threads(tmp_path: Path, form: str, threads: int
 
 def test_rows_stay_on_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for the targets of a piece, each is copied once for a row of pieces."""
-    monkeypatch.setattr(device, "_PIECE", (2, 4))
-    read, whole = list[int](), device_search.DeviceRows.put
+    monkeypatch.setattr(search, "_PIECE", (2, 4))
+    read, whole = list[int](), torch_search.DeviceRows.put
 
     def counting(rows: Any, first: int, units: Any) -> None:
         read.append(len(units))
         whole(rows, first, units)
 
-    monkeypatch.setattr(device_search.DeviceRows, "put", counting)
+    monkeypatch.setattr(torch_search.DeviceRows, "put", counting)
     on_device(sides_of(tmp_path))
     assert sum(read) == len(B) + 2 * len(A)
 
@@ -129,7 +126,7 @@ def test_it_goes_on_after_a_kill(
         patch.setattr(NeighbourFiles, "join", killing)
         with suppress(KillError):
             on_device(sides)
-    monkeypatch.setattr(device, "_PIECE", (3, 2))
+    monkeypatch.setattr(search, "_PIECE", (3, 2))
     with monkeypatch.context() as patch:
         count = itertools.count(-4)
         patch.setattr(NeighbourFiles, "join", killing)
@@ -178,7 +175,7 @@ def test_a_device_that_fails(
     def failing(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(device_search, "search_rows", failing)
+    monkeypatch.setattr(torch_search, "search_rows", failing)
     with pytest.raises(DeviceError, match=f"--device {DEVICE}: .*{said}"):
         on_device(sides_of(tmp_path))
 
@@ -187,7 +184,7 @@ def test_our_own_errors_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def failing(*_: object) -> None:
         raise RuntimeError("sizes do not match")
 
-    monkeypatch.setattr(device_search, "search_rows", failing)
+    monkeypatch.setattr(torch_search, "search_rows", failing)
     with pytest.raises(RuntimeError, match="sizes do not match"):
         on_device(sides_of(tmp_path))
 
@@ -201,22 +198,22 @@ def no_products(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def damaged_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every number of the device's memory is a little off."""
-    put = device_search.DeviceRows.put
+    put = torch_search.DeviceRows.put
     monkeypatch.setattr(
-        device_search.DeviceRows, "put", lambda rows, at, units: put(rows, at, units * 0.999)
+        torch_search.DeviceRows, "put", lambda rows, at, units: put(rows, at, units * 0.999)
     )
 
 
 def after(change: Callable[[Neighbours], object], monkeypatch: pytest.MonkeyPatch) -> None:
     """Change what is found of the first side."""
-    whole: Search = device_search.search_rows
+    whole: Search = torch_search.search_rows
 
     def changed(*given: Any) -> tuple[Neighbours, Neighbours]:
         found = whole(*given)
         change(found[0])
         return found
 
-    monkeypatch.setattr(device_search, "search_rows", changed)
+    monkeypatch.setattr(torch_search, "search_rows", changed)
 
 
 def lost_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,7 +244,7 @@ def test_wrong_results_are_noticed(
     rows: int,
 ) -> None:
     """Also where the device holds two blocks only."""
-    monkeypatch.setattr(device_search, "room_for", lambda *_: Room((512, 256), rows))
+    monkeypatch.setattr(torch_search, "room_for", lambda *_: Room((512, 256), rows))
     damage(monkeypatch)
     with pytest.raises(
         DeviceError, match=f"--device {DEVICE}.*: its products of vectors are wrong"
@@ -255,7 +252,7 @@ def test_wrong_results_are_noticed(
         on_device(sides_of(tmp_path))
 
 
-def test_which_device_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_which_torch_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """That which is named; one that is there is not enough."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert searching_device("cpu") is None

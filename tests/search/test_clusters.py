@@ -12,12 +12,16 @@ from searches import map_here, written_sides
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.compiled import NO_COMPILED
-from bitextfilter.search import bidirectional
-from bitextfilter.search import cluster_plan as clusters
-from bitextfilter.search import cluster_tasks as cluster_search
+from bitextfilter.search import bidirectional, clusters
 from bitextfilter.search import tasks as search
-from bitextfilter.search.cluster_plan import ClusterSearch, ClusterTask, plan_clusters, read_visits
-from bitextfilter.search.cluster_tasks import cluster_tasks, search_clusters
+from bitextfilter.search.clusters import (
+    ClusterSearch,
+    ClusterTask,
+    cluster_tasks,
+    plan_clusters,
+    read_visits,
+    search_clusters,
+)
 from bitextfilter.search.compiled import kernel
 from bitextfilter.search.tasks import Sides, find_neighbours
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, scan
@@ -36,7 +40,7 @@ B[7] = 0
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several blocks, and the compiled search of few rows, too."""
     monkeypatch.delenv(NO_COMPILED, raising=False)
-    for module in (search, clusters, cluster_search):
+    for module in (search, clusters):
         monkeypatch.setattr(module, "BLOCK", 600)
     monkeypatch.setattr(bidirectional, "LEARNING", 0)
     monkeypatch.setattr(bidirectional, "TURNING", 0)
