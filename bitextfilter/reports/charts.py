@@ -272,7 +272,7 @@ METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 def check_plots() -> None:
     """Raise DeviceError where matplotlib is not installed."""
     try:
-        import matplotlib.figure  # noqa: F401
+        import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
         remedy = "pip install 'bitextfilter[report]'"
         message = f"--plots needs {error.name}, which is not installed; {remedy}"
