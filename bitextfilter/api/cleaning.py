@@ -63,9 +63,8 @@ class Filter:
             SettingsError: a rule or a parameter is unknown, or a rule cannot run.
             DeviceError: a rule needs a package that is not installed.
         """
-        from bitextfilter.filters.custom import columns_of
         from bitextfilter.filters.pipeline import Pipeline
-        from bitextfilter.filters.registry import parse_rules, usable
+        from bitextfilter.filters.registry import columns_of, parse_rules, usable
 
         self._languages, self._model = languages_as("tag", languages), model
         self._cut: list[int] = []

@@ -325,17 +325,15 @@ def _windows(run: Run, rows: RowReader, line_filter: LineFilter) -> Iterator[Fil
 
 def _suggest(run: Run, opened: Callable[[], tuple[RowReader, LineFilter]], share: Fraction) -> None:
     """Write a file of rules with bounds from the rows."""
-    from bitextfilter.filters.registry import CleanRows, kept_share, percent, rules_file
+    from bitextfilter.filters.rules_file import fitted_rules, kept_share, percent, rules_file
 
     if run.scaling.by_shards or run.scaling.shard:
         raise click.UsageError("--suggest reads all rows at once: not by shards")
     output = run.output()
     rows, line_filter = opened()
-    clean = CleanRows(line_filter.pipeline.rules)
-    for filtered in _windows(run, rows, line_filter):
-        clean.add(filtered.values)
+    values = [filtered.values for filtered in _windows(run, rows, line_filter)]
     try:
-        fitted = clean.fitted(share)
+        fitted = fitted_rules(line_filter.pipeline.rules, values, share)
     except SettingsError as error:
         raise InputError(str(error), file=rows.name) from error
     output.write(rules_file(fitted, share, line_filter.languages).encode())
@@ -348,7 +346,7 @@ def _suggest(run: Run, opened: Callable[[], tuple[RowReader, LineFilter]], share
 
 def _places(rows: RowReader, rules: Iterable[Rule]) -> dict[str, int]:
     """Return the index of each column that rules read. Without a header, ``score`` is the last."""
-    from bitextfilter.filters.custom import columns_of
+    from bitextfilter.filters.registry import columns_of
 
     places = {}
     for name in columns_of(rules):

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import numpy as np
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.filters.custom import columns_of
 from bitextfilter.filters.pipeline import LineFilter, Pipeline
+from bitextfilter.filters.registry import columns_of
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import open_input, open_output
 from bitextfilter.io.ranking import Ranking, SelectionSettings
