@@ -19,7 +19,7 @@ LAYERS = (
     {"text", "models"},
     {"encoders", "translation", "similarity"},
     {"search", "pairs"},
-    {"scoring", "filters", "corpus", "noising"},
+    {"scoring", "filters", "corpus", "damage"},
     {"evaluation", "mining"},
     {"training", "reports"},
     {"judge", "recipes", "tuning", "distributed"},

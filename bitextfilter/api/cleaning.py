@@ -306,7 +306,7 @@ def noise(
 
     Raises SettingsError for an unknown kind, a rate out of range, or a kind without its material.
     """
-    from bitextfilter.noising.damage import NOISE_KINDS, even_rates, noise_settings, noisy_pairs
+    from bitextfilter.damage.noise import NOISE_KINDS, even_rates, noise_settings, noisy_pairs
     from bitextfilter.text.words import sentence_list
 
     others = sentence_list(foreign, "foreign")
