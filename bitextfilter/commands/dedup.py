@@ -24,12 +24,11 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.duplicate_keys import BY, KEEP, MATCH, DedupSettings
+from bitextfilter.corpus.duplicate_keys import BY, KEEP, MATCH, ComparedColumns, DedupSettings
 from bitextfilter.io.files import is_table, open_input, open_rows, without_ending
 from bitextfilter.io.rows import (
     REMEDY,
     BadRow,
-    Columns,
     Row,
     RowReader,
     TextColumn,
@@ -49,19 +48,6 @@ if TYPE_CHECKING:
 _SIDES = ("source", "target")
 _NEAR = ("overlap", "ngram")
 _WORDS = (3, 6, 8)
-
-
-@dataclass(frozen=True)
-class _ComparedColumns(Columns):
-    """Columns of the sides to compare, then the column of the score, if any."""
-
-    by: str = "pair"
-    score: int | str | None = None
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        sides = [side for side in super().wanted() if self.by in (side.name, "pair", "either")]
-        scores = [] if self.score is None else [WantedColumn("score", "--column", self.score)]
-        return (*sides, *scores)
 
 
 def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -277,7 +263,8 @@ def _drop(run: Run, settings: _Settings, others: _Others) -> None:
     needs_own_file("--groups", settings.groups, taken)
     needs_own_file("--rejects", files.rejects, others.files)
     score = -1 if score is None and settings.keep == "best" else score
-    compared = _ComparedColumns(files.scol, files.tcol, score is not None, settings.by, score)
+    other = None if score is None else WantedColumn("score", "--column", score)
+    compared = ComparedColumns(files.scol, files.tcol, score is not None, settings.by, other)
     rows, definition = run.rows(compared), settings.definition()
     found = {settings.match, (others.against_match or "near") if others.files else "exact"}
     if settings.languages is not None and found == {"exact"}:
@@ -316,10 +303,10 @@ def _known_texts(run: Run, settings: _Settings, others: _Others) -> OtherTexts:
 def _read_others(run: Run, known: OtherTexts, path: str, side: str | None) -> None:
     """Read a file whose rows are dropped; with *side*, its lines are texts of one side."""
     files, names = run.row_settings, known.columns if side is None else ()
-    columns: Columns | TextColumn = TextColumn(blank=True)
+    columns: ComparedColumns | TextColumn = TextColumn(blank=True)
     if names:
         by = "pair" if len(names) == len(_SIDES) else names[0]
-        columns = _ComparedColumns(files.scol, files.tcol, True, by)
+        columns = ComparedColumns(files.scol, files.tcol, True, by)
     header = side is None and (is_table(path) or (bool(names) and files.header))
     with (open_rows if side is None else open_input)(path) as stream:
         reader = RowReader(stream, path, columns, header, _MEND)

@@ -22,9 +22,9 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.duplicate_keys import MATCH
+from bitextfilter.corpus.duplicate_keys import MATCH, ComparedColumns
 from bitextfilter.io.files import open_outputs
-from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn
+from bitextfilter.io.rows import Row, RowReader, WantedColumn
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.split import SplitSettings, Splitter
@@ -118,19 +118,6 @@ class _Settings:
         return SplitSettings(parts, self.by, self.group is not None, ignore, self.seed)
 
 
-@dataclass(frozen=True)
-class _KeyColumns(Columns):
-    """Columns of the texts that are compared, and of the document, if any."""
-
-    by: str = "either"
-    group: int | str | None = None
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        sides = [side for side in super().wanted() if self.by in (side.name, "pair", "either")]
-        groups = [] if self.group is None else [WantedColumn("group", "--group", self.group)]
-        return (*sides, *groups)
-
-
 @command(
     "bitext-split",
     _Settings,
@@ -167,7 +154,8 @@ def main(run: Run, settings: _Settings) -> None:
         refuse_table(path)
         needs_own_file("--output", path, (*files.inputs, files.rejects))
     definition = settings.definition()
-    columns = _KeyColumns(files.scol, files.tcol, False, settings.by, settings.group)
+    group = None if settings.group is None else WantedColumn("group", "--group", settings.group)
+    columns = ComparedColumns(files.scol, files.tcol, False, settings.by, group)
     rows, outputs = run.rows(columns), run.enter(open_outputs(settings.paths))
     for output in outputs:
         output.write(rows.first_line())
