@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from numbers import Real
 from pathlib import Path
@@ -14,7 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bitextfilter.api.arguments import checked
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import open_input
-from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, WantedColumn, is_blank, number_of
+from bitextfilter.io.rows import (
+    BadRow,
+    Columns,
+    Row,
+    RowReader,
+    is_blank,
+    number_of,
+    optional,
+)
 from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
@@ -52,10 +59,7 @@ def read_rows(
         InputError: a row lacks a column, is not UTF-8, has a NUL or an empty side, and ``on_bad``
             is None.
     """
-    for name, column in (("source", source), ("target", target), ("score", score)):
-        if column in (0, ""):
-            raise SettingsError(f"{name} is a column from 1, or from -1, or a name, not {column!r}")
-    columns = _Columns(source, target, blank=score is not None, score=score)
+    columns = _columns(source=source, target=target, score=score)
     with open_input(path) as stream:
         reader = RowReader(stream, str(path), columns, header, _REMEDY)
         if reader.doubt:
@@ -71,22 +75,21 @@ def read_rows(
                 on_bad(row.number, reason)
 
 
+def _columns(**named: int | str | None) -> Columns:
+    """Return the columns that are given by name; those of a row with a score may be blank."""
+    wanted = [one for name, column in named.items() for one in optional(name, f"{name}=", column)]
+    for name, _, column in wanted:
+        if column in (0, ""):
+            raise SettingsError(f"{name} is a column from 1, or from -1, or a name, not {column!r}")
+    return Columns(blank=named["score"] is not None, sides=(), first=tuple(wanted))
+
+
 def _fault(row: Row | BadRow) -> str:
     """Return the reason why a row is bad; empty for a good one."""
     if isinstance(row, BadRow):
         return row.reason
     sides = zip(("source", "target"), row.texts, strict=False)
     return next((f"the {side} is empty" for side, text in sides if is_blank(text)), "")
-
-
-@dataclass(frozen=True)
-class _Columns(Columns):
-    score: int | str | None = None
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the columns, the score last."""
-        named = ("source", self.source), ("target", self.target), ("score", self.score)
-        return tuple(WantedColumn(name, f"{name}=", at) for name, at in named if at is not None)
 
 
 def windows_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -29,6 +29,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.words import as_tag
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import RowReader, TextColumn, WantedColumn
 from bitextfilter.io.workers import map_as_it_pays
 
@@ -301,7 +302,24 @@ def _first_line(rows: RowReader, line_filter: LineFilter) -> bytes:
         message = f"the header has a column {min(twice)!r} already"
         remedy = "rename it, or take away its rule"
         raise InputError(message, file=rows.name, line=1, remedy=remedy)
-    return rows.named_first_line(rows.parser.columns or {0: "sentence"}, added)
+    line = rows.first_line(added)
+    if not rows.starts or rows.header is not None:
+        return line
+    return line + _made_header(rows, rows.parser.columns or {0: "sentence"}, added)
+
+
+def _made_header(rows: RowReader, known: Mapping[int, str], names: Sequence[str]) -> bytes:
+    """Return a header for rows without one: of the columns of the first row, and more *names*.
+
+    Those columns have by index the *known* names, else ``column 3``.
+    """
+    ahead = rows.ahead(1)
+    first = without_ending(ahead[0]) if ahead else b""
+    places = range(max([first.count(b"\t"), *known]) + 1)
+    named = {place % len(places): name for place, name in known.items()}
+    made = [named.get(place, f"column {place + 1}") for place in places]
+    ending = ahead[0][len(first) :] if ahead else b""
+    return "\t".join([*made, *names]).encode() + (ending or b"\n")
 
 
 def _windows(run: Run, rows: RowReader, line_filter: LineFilter) -> Iterator[FilteredLines]:

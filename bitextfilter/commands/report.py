@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.io.files import make_folder
-from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
+from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of, optional
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Corpus, Report
@@ -32,24 +32,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 3.4e38
 """The highest score: scores are kept as float32."""
-
-
-@dataclass(frozen=True)
-class _ScoredColumns(Columns):
-    """The columns of a pair, of its *scores*, and of its *label* and *reasons* if it has them."""
-
-    scores: tuple[int | str, ...] = (-1,)
-    label: int | str | None = None
-    reasons: int | str | None = None
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return source, target, scores, label, reasons."""
-        made = [*super().wanted()]
-        made += [WantedColumn("score", "--column", where) for where in self.scores]
-        for name, where in (("label", self.label), ("reasons", self.reasons)):
-            if where is not None:
-                made.append(WantedColumn(name, f"--{name}", where))
-        return tuple(made)
 
 
 def as_names(value: str) -> tuple[str, ...]:
@@ -146,10 +128,12 @@ def main(run: Run, settings: _Settings) -> None:
         _write_plots(run, report, Path(settings.plots))
 
 
-def _columns(run: Run, settings: _Settings) -> _ScoredColumns:
-    files = run.row_settings
-    chosen = (settings.columns, settings.label, settings.reasons)
-    return _ScoredColumns(files.scol, files.tcol, True, *chosen)
+def _columns(run: Run, settings: _Settings) -> Columns:
+    """Return the columns of a pair, of its scores, and of its label and reasons if it has them."""
+    scores = (WantedColumn("score", "--column", where) for where in settings.columns)
+    label = optional("label", "--label", settings.label)
+    reasons = optional("reasons", "--reasons", settings.reasons)
+    return replace(run.row_settings.columns, blank=True, last=(*scores, *label, *reasons))
 
 
 def _check(run: Run, settings: _Settings) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
@@ -22,9 +22,9 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.duplicate_keys import MATCH, ComparedColumns
+from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.io.files import open_outputs
-from bitextfilter.io.rows import Row, RowReader, WantedColumn
+from bitextfilter.io.rows import SIDES, Row, RowReader, optional
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.split import SplitSettings, Splitter
@@ -154,8 +154,8 @@ def main(run: Run, settings: _Settings) -> None:
         refuse_table(path)
         needs_own_file("--output", path, (*files.inputs, files.rejects))
     definition = settings.definition()
-    group = None if settings.group is None else WantedColumn("group", "--group", settings.group)
-    columns = ComparedColumns(files.scol, files.tcol, False, settings.by, group)
+    sides = SIDES if settings.by in ("pair", "either") else (settings.by,)
+    columns = replace(files.columns, sides=sides, last=optional("group", "--group", settings.group))
     rows, outputs = run.rows(columns), run.enter(open_outputs(settings.paths))
     for output in outputs:
         output.write(rows.first_line())

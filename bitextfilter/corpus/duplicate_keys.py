@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bitextfilter.io.rows import Columns, WantedColumn
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.wording import IGNORED, Wording, normaliser
 
@@ -63,19 +62,6 @@ class DedupSettings(Settings):
             return [str] * self.sides
         sides = {"source": slice(1), "target": slice(1, 2)}.get(self.by, slice(2))
         return [normaliser(self.ignore, code) for code in (self.languages or ("", ""))[sides]]
-
-
-@dataclass(frozen=True)
-class ComparedColumns(Columns):
-    """Columns of the sides to compare, ``by`` one or both, then another column, if any."""
-
-    by: str = "pair"
-    other: WantedColumn | None = None
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the columns to read."""
-        sides = (side for side in super().wanted() if self.by in (side.name, "pair", "either"))
-        return (*sides, self.other) if self.other else (*sides,)
 
 
 def text_key(texts: Sequence[str], kind: bytes = b"") -> bytes:

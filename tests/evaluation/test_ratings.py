@@ -34,7 +34,7 @@ def test_a_bad_row_is_named(tmp_path: Path, row: str, message: str) -> None:
 
 
 def test_faults_of_rows() -> None:
-    columns = RatedColumns(numbers=(WantedColumn("score", "--column", 2),))
+    columns = RatedColumns(first=(WantedColumn("score", "--column", 2),))
     reader = RowReader([b"x\t1\n", b"x\t?\n", b"x\t\n"], "rows", columns)
     good, bad, blank = (row for row in reader if isinstance(row, Row))
     assert columns.fault(good) is None and columns.complete(good)

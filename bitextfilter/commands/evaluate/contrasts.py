@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -49,18 +49,7 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@dataclass(frozen=True)
-class _ContrastColumns(Columns):
-    """Source and target, both damaged, and perhaps the kind."""
-
-    others: tuple[WantedColumn, ...] = ()
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the columns in this order."""
-        return (*super().wanted(), *self.others)
-
-
-def _damaged(run: Run, columns: _ContrastColumns, file: str) -> list[tuple[str, ...]]:
+def _damaged(run: Run, columns: Columns, file: str) -> list[tuple[str, ...]]:
     """Read the rows with damage; raises InputError if there are none."""
     every = [row.texts for row in chain.from_iterable(run.good_windows(columns, file))]
     rows = [texts for texts in every if texts[:2] != texts[2:4]]
@@ -101,7 +90,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         WantedColumn("damaged target", "--worse-tcol", settings.worse_target or sides.target),
     )
     kind = () if settings.kinds is None else (WantedColumn("kind", "--kinds", settings.kinds),)
-    columns = _ContrastColumns(sides.source, sides.target, others=(*worse, *kind))
+    columns = replace(sides, last=(*worse, *kind))
     output = run.output()
     rows = _damaged(run, columns, settings.file)
     model = run.model()

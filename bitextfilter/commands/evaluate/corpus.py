@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.evaluate.options import blank, extra_columns, optional
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import argument, as_column, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import number_of
+from bitextfilter.io.rows import number_of, optional
 
 if TYPE_CHECKING:
     from bitextfilter.papers.corpus_statistics import CorpusTally
@@ -124,13 +123,14 @@ def _tallies(run: Run, file: str, settings: _Settings) -> tuple[list[CorpusTally
     tokens = characters if settings.unit == "characters" else units
     tallies = [CorpusTally(tokens) for _ in settings.sides]
     total, scored = 0.0, 0
-    columns = extra_columns(
-        run,
-        optional("sentence", "--column", settings.sentence),
-        settings.sides,
-        optional("score", "--score-column", settings.score),
+    columns = replace(
+        run.row_settings.columns,
+        blank=True,
+        first=optional("sentence", "--column", settings.sentence),
+        sides=settings.sides,
+        last=optional("score", "--score-column", settings.score),
     )
-    for window in run.good_windows(columns, file, blank(columns, *settings.sides)):
+    for window in run.good_windows(columns, file, columns.blank_fault(*settings.sides)):
         for place, tally in enumerate(tallies):
             tally.add([row.texts[place] for row in window])
         for row in window if settings.score is not None else ():

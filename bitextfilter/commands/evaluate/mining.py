@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.evaluate.options import (
-    ExtraColumns,
     ScoreColumn,
-    blank,
     bootstrap_options,
-    extra_columns,
     known_score,
     origin,
 )
@@ -29,7 +26,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import WantedColumn, number_of
+from bitextfilter.io.rows import SIDES, Columns, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.mining import MinedScores, SentencePair
@@ -110,7 +107,7 @@ def _gold_pairs(run: Run, settings: _Settings) -> set[SentencePair]:
         WantedColumn("source", "--gold-scol", settings.gold_scol),
         WantedColumn("target", "--gold-tcol", settings.gold_tcol),
     )
-    columns = ExtraColumns(blank=False, first=sides, sides=())
+    columns = Columns(first=sides, sides=())
     windows = run.good_windows(columns, settings.gold)
     pairs = {(row.source, row.target) for window in windows for row in window}
     if not pairs:
@@ -121,10 +118,10 @@ def _gold_pairs(run: Run, settings: _Settings) -> set[SentencePair]:
 def _mined_pairs(run: Run, path: str, where: ScoreColumn) -> dict[SentencePair, float]:
     """Return the best score of each distinct pair."""
     file = stream_name(path)
-    columns = extra_columns(run, (WantedColumn("score", "--column", where.column),))
-    fault = blank(columns, "source", "target")
+    score = WantedColumn("score", "--column", where.column)
+    columns = replace(run.row_settings.columns, blank=True, first=(score,))
     pairs: dict[SentencePair, float] = {}
-    windows = run.good_windows(columns, path, fault)
+    windows = run.good_windows(columns, path, columns.blank_fault(*SIDES))
     run.counts["without a score"] = 0
     for window in windows:
         for row in window:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ from bitextfilter.commands.evaluate.options import (
     RATED,
     Languages,
     bootstrap_options,
-    extra_columns,
     language_option,
     signed,
 )
@@ -107,7 +106,7 @@ def _label_fault(row: Row) -> tuple[str, str] | None:
 def _read(run: Run, file: str, settings: _Settings) -> _Pairs:
     """Read a file; InputError unless it has pairs of both kinds."""
     label = WantedColumn("label", "--label-column", settings.label)
-    columns = extra_columns(run, (label,), blank=False)
+    columns = replace(run.row_settings.columns, first=(label,))
     pairs = _Pairs(stream_name(file), [], [], [])
     for row in chain.from_iterable(run.good_windows(columns, file, _label_fault)):
         pairs.labels.append(row.texts[0] == "1")

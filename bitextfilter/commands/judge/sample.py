@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
-from bitextfilter.commands.evaluate.options import ExtraColumns, blank, extra_columns
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
@@ -25,7 +24,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
-from bitextfilter.io.rows import BadRow, Row, RowParser, RowReader, WantedColumn
+from bitextfilter.io.rows import SIDES, Columns, Row, RowParser, RowReader, WantedColumn
 
 if TYPE_CHECKING:
     from bitextfilter.judge.sample import SampleSettings
@@ -121,7 +120,7 @@ def _drawn(run: Run, settings: _Settings) -> tuple[list[str], Drawing]:
     from bitextfilter.judge.sampling import Corpus, draw_sample
 
     wanted = tuple(WantedColumn("score", "--column", where) for where in settings.columns)
-    columns = extra_columns(run, last=wanted)
+    columns = replace(run.row_settings.columns, blank=True, last=wanted)
     spool = _spool(run)
     first = run.rows(columns)
     places = [first.place(each) for each in wanted]
@@ -163,20 +162,10 @@ def _rows_at(reader: RowReader, numbers: Collection[int]) -> Iterator[Row]:
                 yield row
 
 
-def _windows(run: Run, columns: ExtraColumns, reader: RowReader) -> Iterator[Sequence[Row]]:
+def _windows(run: Run, columns: Columns, reader: RowReader) -> Iterator[Sequence[Row]]:
     """Yield the rows with two texts; the others stop the run or are rejected."""
-    fault = blank(columns, "source", "target")
-    for window in run.windows(reader):
-        good = []
-        for row in window:
-            if not isinstance(row, Row):
-                continue
-            found = fault(row)
-            if found is None:
-                good.append(row)
-            else:
-                run.reject(BadRow(*row[:3], *found, reader.name))
-        yield good
+    for window in run.windows(reader, fault=columns.blank_fault(*SIDES)):
+        yield [row for row in window if isinstance(row, Row)]
 
 
 def _report(run: Run, settings: _Settings, drawing: Drawing) -> None:

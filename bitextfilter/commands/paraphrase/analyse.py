@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from bitextfilter.commands.evaluate.options import blank, extra_columns, optional
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import as_column, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
-from bitextfilter.io.rows import number_of
+from bitextfilter.io.rows import SIDES, number_of, optional
 
 if TYPE_CHECKING:
     from bitextfilter.papers.corpus_statistics import Comparison
@@ -73,8 +72,12 @@ def _figures(run: Run, probability: int | str | None) -> dict[str, Comparison]:
     units = TokenUnits("tokens")
     tallies = statistics.CorpusTally(units), statistics.CorpusTally(units)
     single, probabilities = statistics.SentenceTally(units), array("d")
-    columns = extra_columns(run, last=optional("probability", "--probability", probability))
-    for window in run.good_windows(columns, None, blank(columns, "source", "target")):
+    columns = replace(
+        run.row_settings.columns,
+        blank=True,
+        last=optional("probability", "--probability", probability),
+    )
+    for window in run.good_windows(columns, None, columns.blank_fault(*SIDES)):
         for place, tally in enumerate(tallies):
             tally.add([row.texts[place] for row in window])
         if probability is not None:
