@@ -37,7 +37,7 @@ from bitextfilter.models.device import (
     wrong_products,
 )
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
-from bitextfilter.similarity.vectors import UNIT_BITS
+from bitextfilter.similarity.vectors import UNIT_BITS, VECTOR_ROWS
 
 GROUP = 32
 """Rows whose highest product is compared at once."""
@@ -51,7 +51,7 @@ _SAMPLE, _SAMPLED = 1 << 15, 8
 """Rows of the other part in the sample for first floors, at most; and one in how many."""
 _GROUPS, _PAIRS = 1 << 18, 1 << 17
 """Most groups looked at singly, and pairs computed exactly, at a time."""
-_MANY, _BLOCK = 8, (1 << 10, 1 << 12)
+_MANY, _BLOCK = 3, (1 << 9, 1 << 10)
 """Where one in so many groups reaches a limit, all cosines of a tile are computed exactly, in
 blocks of so many rows."""
 _LEAST_ROOM = 1 << 20
@@ -76,8 +76,8 @@ class Rows:
         self.zero = ~self._exact.any(dim=1)
         """True for rows of zeros, ``(n,)``."""
         self._lost = self._exact.new_zeros(())
-        for first in range(0, len(units), _COPIED):
-            some = slice(first, first + _COPIED)
+        for first in range(0, len(units), VECTOR_ROWS):
+            some = slice(first, first + VECTOR_ROWS)
             self._measure(self._exact[some] - self.rounded[some])
 
     def __len__(self) -> int:
