@@ -97,9 +97,8 @@ def _shown(plan: Plan, graph: str | None) -> str:
 
 def _run(run: Run, plan: Plan, jobs: int) -> None:
     """Run a plan; write the table, and put all records into the manifest."""
-    from bitextfilter.io.pipes import ProgramError, Programs
     from bitextfilter.recipes.plan import table
-    from bitextfilter.recipes.run import Runner
+    from bitextfilter.recipes.run import ProgramError, Programs, Runner
 
     output = run.output()
     runner = Runner(plan, _caller(run.common.quiet), tell, Programs())
