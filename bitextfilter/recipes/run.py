@@ -1,218 +1,108 @@
-"""The run of a plan: pipes side by side, records of what is done, and counts of rows.
+"""The run of a recipe's plan: pipes side by side, and what is up to date.
 
-The programs of a pipe succeed together: where one fails, all are ended. The writing end of each
-pipe is also held here until its program has ended well. So no program takes the end of one that
-failed for the end of the data, whatever program it is.
+A pipe is up to date if its record, a hidden file beside its output, has the same command lines,
+version and digests of all files that it reads and writes. A plan is also shown as a script of the
+shell and as a graph, and its outcome as a table.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
-import shutil
-import signal
-import subprocess
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from bitextfilter.errors import BitextError, OutputError
-from bitextfilter.io.drafts import undisturbed
-from bitextfilter.io.files import locked_if_free, naming_output, open_input, open_output
-from bitextfilter.io.records import parse_json
-from bitextfilter.recipes.plan import (
-    Line,
-    Pipe,
-    Plan,
-    changed,
-    folders,
-    key_of,
-    known_steps,
-    write_pipe_record,
+from bitextfilter import __version__
+from bitextfilter.errors import BitextError, InputError, OutputError
+from bitextfilter.io.drafts import beside
+from bitextfilter.io.files import (
+    COMPRESSIONS,
+    locked_if_free,
+    naming_output,
+    open_input,
+    open_output,
 )
+from bitextfilter.io.pipes import Program, Programs
+from bitextfilter.io.records import file_digest, folder_files, parse_json, read_record, write_record
+from bitextfilter.recipes.recipe import Line, Pipe, Plan
 
-_MERCY = 10.0
-"""Seconds between SIGTERM and SIGKILL."""
-
-_WELL = {0, -signal.SIGPIPE, 128 + signal.SIGPIPE}
-"""Exit codes of success; SIGPIPE: the program that reads wanted no more, as ``head``."""
-
-Say = Callable[[str], None]
-"""Takes a line that a program writes to stderr."""
+ENVIRONMENT = ("BITEXTFILTER_MODEL", "BITEXTFILTER_ON_ERROR")
+"""Variables of the environment that results depend on."""
 
 
-class ProgramError(BitextError):
-    """A program that failed, with its exit ``code``, 128 more than the number of a signal."""
-
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program, its name in messages, and the function that takes its messages."""
-
-    name: str
-    words: Sequence[str]
-    say: Say
+def key_of(pipe: Pipe) -> dict[str, Any]:
+    """Return all that the result of a pipe depends on. Raises NotFoundError."""
+    return {
+        "version": __version__,
+        "steps": [[line.stdin, line.whole, line.stdout] for line in pipe.lines],
+        "environment": {name: os.environ.get(name) for name in ENVIRONMENT},
+        "reads": {path: content_digest(path) for line in pipe.lines for path in line.reads},
+    }
 
 
-class Programs:
-    """All programs of a run, which any thread may start, and which end together."""
+def content_digest(path: str) -> str:
+    """Return the SHA-256 of a file, or of the names and the files of a folder.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running: list[subprocess.Popen[bytes]] = []
-        self._stopped = False
-        self._error: BaseException | None = None
-
-    def join(
-        self, programs: Sequence[Program], source: BinaryIO | None, sink: BinaryIO | None
-    ) -> None:
-        """Run programs, each reading what the one before it writes, until all have ended.
-
-        To be called in another thread than the main one, whose work a signal may break off.
-
-        Args:
-            programs: in their order.
-            source: read by the first; None for nothing.
-            sink: takes what the last writes; None where nobody reads it.
-
-        Raises ProgramError for the first that fails, and the error of source or sink.
-        """
-        threads: list[threading.Thread] = []
-        try:
-            reading = self._chained(programs, source, sink is not None, threads)
-            with open(reading, "rb") as stream:
-                if sink is not None:
-                    shutil.copyfileobj(stream, sink)
-        except BaseException as error:  # noqa: BLE001 - raised below
-            self.stop(error)
-        for thread in threads:
-            thread.join()
-        if self._error is not None:
-            raise self._error
-
-    def stop(self, error: BaseException) -> None:
-        """End all programs, and start no more, because of *error*; only the first counts."""
-        with undisturbed():
-            with self._lock:
-                if self._stopped:
-                    return
-                self._stopped, self._error = True, error
-            self._signal(signal.SIGTERM)
-            timer = threading.Timer(_MERCY, self._signal, [signal.SIGKILL])
-            timer.daemon = True
-            timer.start()
-
-    def _signal(self, number: signal.Signals) -> None:
-        with self._lock:  # under which a program is waited for, so its number is its own
-            for process in self._running:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, number)
-
-    def _chained(
-        self,
-        programs: Sequence[Program],
-        source: BinaryIO | None,
-        read: bool,
-        threads: list[threading.Thread],
-    ) -> int:
-        """Start all programs, and return the end of the last one's pipe."""
-        reading = self._fed(source, threads)
-        for index, program in enumerate(programs):
-            before, (reading, writing) = reading, _pipe(read or index + 1 < len(programs))
-            try:
-                threads.append(self._start(program, before, writing))
-            except BaseException:
-                os.close(reading)
-                raise
-        return reading
-
-    def _fed(self, source: BinaryIO | None, threads: list[threading.Thread]) -> int:
-        """Return the end of a pipe with what *source* has."""
-        if source is None:
-            return os.open(os.devnull, os.O_RDONLY)
-        reading, writing = os.pipe()
-        threads.append(threading.Thread(target=self._feed, args=(source, writing)))
-        threads[-1].start()
-        return reading
-
-    def _feed(self, source: BinaryIO, writing: int) -> None:
-        try:
-            with suppress(BrokenPipeError), open(writing, "wb") as stream:
-                shutil.copyfileobj(source, stream)
-        except BaseException as error:  # noqa: BLE001 - raised by join
-            self.stop(error)
-
-    def _start(self, program: Program, reading: int, writing: int) -> threading.Thread:
-        """Start a program, and return the thread that waits for it and closes *writing*."""
-        try:
-            with self._lock:
-                if self._stopped:
-                    raise ProgramError("stopped", 1)
-                process = subprocess.Popen(
-                    program.words,
-                    stdin=reading,
-                    stdout=writing,
-                    stderr=subprocess.PIPE,
-                    start_new_session=True,
-                )
-                self._running.append(process)
-        except BaseException:
-            os.close(writing)
-            raise
-        finally:
-            os.close(reading)
-        thread = threading.Thread(target=self._attend, args=(program, process, writing))
-        thread.start()
-        return thread
-
-    def _attend(self, program: Program, process: subprocess.Popen[bytes], writing: int) -> None:
-        """Pass on the messages of a program until its end."""
-        assert process.stderr is not None
-        try:
-            with process.stderr as stream:
-                self._listen(program.say, stream)
-            while (code := self._ended(process)) is None:
-                time.sleep(0.01)
-            if code not in _WELL:
-                how = f"exit code {code}" if code > 0 else f"signal {-code}"
-                code = code if code > 0 else 128 - code
-                self.stop(ProgramError(f"{program.name} failed ({how})", code))
-        except BaseException as error:  # noqa: BLE001 (told by the caller)
-            self.stop(error)
-        finally:
-            with suppress(OSError):
-                os.close(writing)
-
-    def _listen(self, say: Say, stream: IO[bytes]) -> None:
-        for line in stream:
-            if not self._stopped:
-                say(line.decode("utf-8", "replace").rstrip())
-
-    def _ended(self, process: subprocess.Popen[bytes]) -> int | None:
-        with self._lock:
-            code = process.poll()
-            if code is not None:
-                self._running.remove(process)
-        return code
+    Devices and pipes have no content to compare. Raises NotFoundError.
+    """
+    if Path(path).is_dir():
+        files = folder_files(Path(path)).items()
+        text = "".join(f"{name}\0{file_digest(file)}\n" for name, file in files)
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    if Path(path).exists() and not Path(path).is_file():
+        return "no file"
+    return file_digest(path)
 
 
-def _pipe(read: bool) -> tuple[int, int]:
-    """Return both ends of a pipe; of one that is not *read*, what is written is lost."""
-    if read:
-        return os.pipe()
-    return os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
+def _record(pipe: Pipe) -> Path:
+    """Return the path of a pipe's record."""
+    return beside(Path(pipe.writes[-1]), "run.json")
+
+
+def changed(pipe: Pipe, key: Mapping[str, Any]) -> str:
+    """Return the reason why a pipe must run; empty if it is up to date."""
+    try:
+        known = read_record(_record(pipe))
+    except FileNotFoundError:
+        return "new"
+    except InputError:
+        return "its record is damaged"
+    for path in pipe.writes:
+        if not Path(path).exists():
+            return f"{path} is missing"
+        if known["writes"].get(path) != content_digest(path):
+            return f"{path} has changed"
+    was = known["key"]
+    for name, digest in key["reads"].items():
+        if was["reads"].get(name) != digest:
+            return f"{name} has changed"
+    return "" if was == key else next(f"other {n}" for n in key if was.get(n) != key[n])
+
+
+def states(plan: Plan) -> dict[int, str]:
+    """Return why each pipe must run, in order; empty where it is up to date."""
+    found: dict[int, str] = {}
+    for number in TopologicalSorter(plan.before).static_order():
+        waits = [other for other in sorted(plan.before[number]) if found[other]]
+        if waits:
+            found[number] = f"follows {plan.pipes[waits[0]].title}"
+        else:
+            found[number] = changed(plan.pipes[number], key_of(plan.pipes[number]))
+    return found
+
+
+def folders(pipes: Iterable[Pipe]) -> Iterator[str]:
+    """Yield the folders that outputs need and that are not there, each once."""
+    needed = (str(Path(path).parent) for pipe in pipes for path in pipe.writes)
+    return (folder for folder in dict.fromkeys(needed) if not Path(folder).is_dir())
 
 
 Call = Callable[[Sequence[str]], list[str]]
@@ -247,7 +137,7 @@ class Runner:
 
     plan: Plan
     call: Call
-    say: Say
+    say: Callable[[str], None]
     programs: Programs
 
     def outcomes(self, jobs: int) -> Iterator[Outcome]:
@@ -277,18 +167,19 @@ class Runner:
         for folder in folders([pipe]):
             with naming_output(folder):
                 Path(folder).mkdir(parents=True, exist_ok=True)
-        with locked_if_free(pipe.record) as free:
+        with locked_if_free(record := _record(pipe)) as free:
             if not free:
                 raise OutputError(f"{pipe.writes[-1]}: another run is writing it")
             key = key_of(pipe)
             reason = changed(pipe, key)
             if not reason:
-                return Outcome(pipe, "", known_steps(pipe))
+                return Outcome(pipe, "", read_record(record)["steps"])
             steps = self._run(pipe)
             for path in pipe.writes:
                 if not Path(path).exists():
                     raise OutputError(f"{self.plan.file}: {pipe.title} has not written {path}")
-            write_pipe_record(pipe, key, steps)
+            writes = {path: content_digest(path) for path in pipe.writes}
+            write_record(record, {"key": key, "writes": writes, "steps": steps})
             return Outcome(pipe, reason, steps)
 
     def _run(self, pipe: Pipe) -> list[dict[str, Any]]:
@@ -342,3 +233,111 @@ def facts_of(lines: Sequence[Line], manifests: Sequence[Path]) -> list[dict[str,
         if following["rows in"] is not None:
             one["rows out"] = following["rows in"]
     return facts
+
+
+_PACKERS = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
+
+
+def script(plan: Plan, states: Mapping[int, str]) -> str:
+    """Return the script of bash that does the same; the comments are the states of the pipes."""
+    parts = ["set -euo pipefail"]
+    if missing := [*folders(plan.pipes)]:
+        parts[0] += f"\n{shlex.join(['mkdir', '-p', *missing])}"
+    for number, state in states.items():
+        pipe = plan.pipes[number]
+        parts.append(
+            f"# {pipe.title}: {f'to do: {state}' if state else 'up to date'}\n{line_of(pipe)}"
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def line_of(pipe: Pipe) -> str:
+    """Return the line of the shell that does the same as a pipe."""
+    parts = [_line_text(line) for line in pipe.lines]
+    stdin, stdout = pipe.lines[0].stdin, pipe.lines[-1].stdout
+    if stdin is not None:
+        if packer := _packer(stdin):
+            parts.insert(0, f"{packer} -dc {shlex.quote(stdin)}")
+        else:
+            parts[0] += f" < {shlex.quote(stdin)}"
+    elif pipe.lines[0].step.shell:
+        parts[0] += " < /dev/null"
+    if stdout is not None:
+        if packer := _packer(stdout):
+            parts.append(f"{packer} -c")
+        parts[-1] += f" > {shlex.quote(stdout)}"
+    return " \\\n    | ".join(parts)
+
+
+def _line_text(line: Line) -> str:
+    return shlex.join(line.whole if line.step.command else ["sh", "-c", line.step.shell])
+
+
+def _packer(path: str) -> str | None:
+    form = COMPRESSIONS.get(Path(path).suffix.lower())
+    return None if form is None else _PACKERS[form]
+
+
+_LANGUAGES = {
+    "mermaid": (
+        "flowchart LR",
+        '    {0}["{1}"]',
+        '    {0}[/"{1}"/]',
+        "    {} --> {}",
+        "",
+        str.maketrans({"&": "&amp;", '"': "&quot;", "<": "&lt;"}),
+    ),
+    "dot": (
+        "digraph recipe {\n    rankdir=LR;",
+        '    {0} [label="{1}", shape=box];',
+        '    {0} [label="{1}", shape=note];',
+        "    {} -> {};",
+        "}\n",
+        str.maketrans({"\\": "\\\\", '"': '\\"'}),
+    ),
+}
+"""Of each language of graphs: head, step, file, edge, end, and how texts are written."""
+
+
+def graph(plan: Plan, language: str) -> str:
+    """Return the graph of steps and files in the language of Mermaid, or of Graphviz: ``dot``."""
+    nodes, edges = _graph(plan)
+    head, step, file, edge, end, escapes = _LANGUAGES[language]
+    lines = [head]
+    for name, (text, is_file) in nodes.items():
+        lines.append((file if is_file else step).format(name, text.translate(escapes)))
+    return "\n".join([*lines, *(edge.format(*each) for each in edges)]) + "\n" + end
+
+
+_Nodes = dict[str, tuple[str, bool]]
+
+
+def _graph(plan: Plan) -> tuple[_Nodes, list[tuple[str, str]]]:
+    """Return the text of each node, with whether it is a file, and the edges."""
+    files: dict[str, str] = {}
+    nodes: _Nodes = {}
+    edges: list[tuple[str, str]] = []
+
+    def file(path: str) -> str:
+        name = files.setdefault(path, f"f{len(files)}")
+        nodes[name] = path, True
+        return name
+
+    for number, pipe in enumerate(plan.pipes):
+        steps = [f"s{number}_{place}" for place in range(len(pipe.lines))]
+        for name, line in zip(steps, pipe.lines, strict=True):
+            of = f" of {pipe.data}" if pipe.data else ""
+            nodes[name] = f"{line.step.name}{of}", False
+            edges += [(file(path), name) for path in line.reads]
+            edges += [(name, file(path)) for path in line.writes]
+        edges += pairwise(steps)
+    return nodes, [*dict.fromkeys(edges)]
+
+
+def table(rows: Sequence[Sequence[object]]) -> str:
+    """Return rows as a TSV with the header of an outcome."""
+    header = ("data", "step", "state", "rows in", "rows out", "seconds")
+    lines = [
+        "\t".join("" if cell is None else str(cell) for cell in row) for row in (header, *rows)
+    ]
+    return "\n".join(lines) + "\n"

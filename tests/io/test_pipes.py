@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from strikes import strike_after
 
-from bitextfilter.recipes.run import Program, ProgramError, Programs
+from bitextfilter.io.pipes import Program, ProgramError, Programs
 
 
 def joined(*lines: str, data: bytes | None = None, say: Any = lambda _: None) -> bytes:
@@ -144,7 +144,7 @@ def test_no_descriptor_is_left_open() -> None:
 
 def test_a_program_deaf_to_sigterm_is_killed() -> None:
     code = textwrap.dedent("""
-        from bitextfilter.recipes import run as pipes
+        from bitextfilter.io import pipes
         pipes._MERCY = 0.2
         lines = "trap '' TERM; echo; sleep 60; sleep 60", "read x; exit 4"
         programs = [pipes.Program("p", ["/bin/sh", "-c", line], print) for line in lines]

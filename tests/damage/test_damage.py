@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bitextfilter.damage import material as noise_material
+from bitextfilter.damage.material import PairWindow, _boilerplate_templates, boilerplate_line
+from bitextfilter.damage.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
+from bitextfilter.damage.noise import CRAWL_NOISE as NOISE_KINDS
 from bitextfilter.errors import SettingsError
-from bitextfilter.noise import material as noise_material
-from bitextfilter.noise.damage import CLEAN, NoiseSettings, even_rates, noisy_pairs
-from bitextfilter.noise.damage import CRAWL_NOISE as NOISE_KINDS
-from bitextfilter.noise.material import PairWindow, _boilerplate_templates, boilerplate_line
 
 Pair = tuple[str, str]
 

@@ -1,13 +1,17 @@
-"""``bitext-judge report``: what a cut yields by the labels of a sample."""
+"""``bitext-judge report`` and ``learn``: what a cut yields by labels, and a model that learns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
+    ModelName,
     argument,
     as_fraction,
     as_score,
@@ -17,26 +21,50 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.judge.options import (
-    GOOD,
-    chosen_standard,
-    read_labels,
-    read_sample,
-    refuse_twice,
-)
+from bitextfilter.commands.judge.labelling import read_labels, read_sample
+from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import in_utf_8, stream_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bitextfilter.evaluation.result import Bootstrap, Result
-    from bitextfilter.judge.evaluation import JudgedRows
+    from bitextfilter.judge.evaluation import JudgedRows, Standard
     from bitextfilter.judge.judgements import Judgements
+
+
+GOOD: Any = option(
+    "--good LABELS",
+    "Labels that count as good: words as V,F, or the least number  [default: the first word, or "
+    "the middle of the scale]",
+)
+"""The field of --good."""
+
+
+def chosen_standard(judgements: Judgements, good: str | None) -> Standard:
+    """Return the labels that count as good."""
+    from bitextfilter.judge.evaluation import standard_of
+
+    try:
+        return standard_of(judgements.scale, good)
+    except SettingsError as error:
+        raise click.UsageError(f"--good: {error}") from error
+
+
+def refuse_twice(sample: str, labels: Sequence[str]) -> None:
+    """Raise UsageError for a file of labels that is named twice, and for stdin asked for twice."""
+    if (sample, *labels).count("-") > 1:
+        raise click.UsageError("stdin is asked for twice")
+    if double := next((name for name in labels if labels.count(name) > 1), None):
+        raise click.UsageError(f"{double} is named twice")
+
 
 _FEW = 100
 """Fewer labels give a warning."""
 
 
 @dataclass(frozen=True)
-class _Settings:
+class _Report:
     """The sample and its labels, and the cuts to show."""
 
     sample: str = argument("SAMPLE")
@@ -65,8 +93,8 @@ class _Settings:
         refuse_twice(self.sample, self.labels)
 
 
-@command("report", _Settings, bootstrap_options(), row_options("output"), uses="")
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+@command("report", _Report, bootstrap_options(), row_options("output"), uses="")
+def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
     """Estimate what a cut yields by the labels of a sample.
 
     Each label counts as often as the weight of its row says: so shares are those of the corpus,
@@ -115,7 +143,7 @@ def _write_disagreements(run: Run, judgements: Judgements, path: str) -> None:
     run.counts["disagreements"] = len(table) - 1
 
 
-def _report(run: Run, settings: _Settings, rows: JudgedRows, result: Result) -> None:
+def _report(run: Run, settings: _Report, rows: JudgedRows, result: Result) -> None:
     """Put the counts into the summary, and warn of what is missing."""
     run.counts["labelled"] = len(rows.good)
     for reason, size in rows.unlabelled.items():
@@ -128,3 +156,59 @@ def _report(run: Run, settings: _Settings, rows: JudgedRows, result: Result) -> 
         run.warn(f"no cut has {wanted}")
     if not cuts:
         run.warn("the sample has no scores: no cut is shown")
+
+
+@dataclass(frozen=True)
+class _Learn:
+    """The sample and its labels, and the new model."""
+
+    sample: str = argument("SAMPLE")
+    labels: tuple[str, ...] = argument("LABELS...", nargs=-1, required=True)
+    folder: str = option("-o --output FOLDER", "The new model's folder.", required=True)
+    good: str | None = GOOD
+    as_json: bool = json_flag()
+
+    def __post_init__(self) -> None:
+        """Refuse files that are named twice."""
+        refuse_twice(self.sample, self.labels)
+
+
+@command("learn", _Learn, bootstrap_options(), ModelName, uses="threads device")
+def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
+    """Adapt the score and the cut of --model to the labels of a sample.
+
+    Writes a new model. The last layer of its classifier is fitted to the labels, and held near its
+    old weights; cross-validation over five folds chooses how near. Words count as good or not,
+    numbers as grades. The cut of the highest F1 is kept in the model: it is what
+    score:min=recommended of bitext-filter takes.
+
+    Writes a line for the score before and after, tab-separated: AUC, cut, precision, recall and F1
+    at the cut, each with the ends of its 95 % interval; labels, and the ridge chosen. Each label is
+    scored by a classifier that was fitted without it, and counts as often as its row's weight says.
+    A model of more than two languages is adapted as a whole: name two for the sample.
+
+    Example:
+
+        bitext-judge learn sample.tsv labels.tsv --model en-de -o my-model
+        bitext-judge learn sample.tsv anna.tsv ben.tsv --model multi:en,cs -o my-model --json
+    """
+    from bitextfilter.judge.learning import Learnt
+    from bitextfilter.models.folders import check_replaceable
+
+    check_replaceable(Path(settings.folder))
+    output = run.output("-")
+    sample = read_sample(run, settings.sample)
+    judgements = read_labels(run, sample, settings.labels)
+    standard = chosen_standard(judgements, settings.good)
+    file = ", ".join(map(stream_name, settings.labels))
+    learnt = Learnt(run.model(), judgements, standard, bootstrap.seed, file)
+    labels = len(learnt.rows.good)
+    run.counts["labelled"] = labels
+    if labels < _FEW:
+        run.warn(f"only {labels} rows have a label: the score may not get better")
+    result = learnt.result(bootstrap)
+    facts = {"labels": labels, "ridge": f"{learnt.report.strength:g}", "good": str(standard)}
+    command_line = f"bitext-judge learn {settings.sample} {' '.join(settings.labels)}"
+    cut = learnt.cuts(bootstrap)["after"]
+    learnt.write(Path(settings.folder), cut, command_line, {**facts, "seed": bootstrap.seed})
+    output.write(result.text(settings.as_json))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bitextfilter.noise.material import Context, Maker, Pair, on_one_side, remark
+from bitextfilter.damage.material import Context, Maker, Pair, on_one_side, remark
 from bitextfilter.text.units import Span, marks_apart, word_spans
 
 _MARKS = ".,;:!?…。、，；：！？"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.noise.damage import CLEAN, NoiseSettings, noisy_pairs, quality_of
-from bitextfilter.noise.material import Vocabulary
-from bitextfilter.noise.mistakes import MISTAKES, NEGATIONS
+from bitextfilter.damage.material import Vocabulary
+from bitextfilter.damage.mistakes import MISTAKES, NEGATIONS
+from bitextfilter.damage.noise import CLEAN, NoiseSettings, noisy_pairs, quality_of
 from bitextfilter.text.units import word_spans
 
 Pair = tuple[str, str]

@@ -1,4 +1,4 @@
-"""Mining of two collections, and alignment of two documents, by a model or by given vectors.
+"""Mining of two collections by the vectors of a model, or by given ones.
 
 A search has a folder, so that a stopped run can go on: the sentences and vectors of either side, a
 folder for each search of their neighbours, and the plan, all that the result depends on.
@@ -7,23 +7,21 @@ folder for each search of their neighbours, and the plan, all that the result de
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.errors import SettingsError
 from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.spill import SentenceFile, write_distinct
-from bitextfilter.io.vectors import VectorWriter, as_kept
+from bitextfilter.io.vectors import GivenVectors, VectorWriter, as_kept
 from bitextfilter.io.work_folder import Fact, claim, read_plan, write_plan
-from bitextfilter.mining import documents
 from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for
-from bitextfilter.mining.documents import Alignment, DocumentModel
-from bitextfilter.mining.link_costs import LinkSettings
-from bitextfilter.mining.vector_sources import VectorSource
 from bitextfilter.pairs.base import EncodedSide, PairScorer
 from bitextfilter.scoring.model import Model
 from bitextfilter.search import clusters, faiss_index
@@ -31,6 +29,7 @@ from bitextfilter.search.faiss_index import INDEX_KINDS
 from bitextfilter.search.saved_index import (
     IndexDescription,
     SavedIndex,
+    given_maker,
     highest_cosines,
     write_index,
 )
@@ -49,7 +48,6 @@ from bitextfilter.search.tasks import (
     piece_tasks,
     searching_device,
 )
-from bitextfilter.settings import none_of
 from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
 
 _FORMAT = 1
@@ -124,6 +122,110 @@ def remove_drafts(folder: Path) -> None:
             shutil.rmtree(draft)
         else:
             draft.unlink()
+
+
+class VectorSource(ABC):
+    """Where the vectors of either side come from."""
+
+    dim: int
+    maker: str
+    """Of an index of the vectors: see ``search.saved_index.IndexDescription``."""
+
+    @abstractmethod
+    def plan(self) -> dict[str, str]:
+        """Return the facts that the vectors depend on, for the plan of a search."""
+
+    def gathered(self, side: int, firsts: Sequence[Indices]) -> None:  # noqa: B027
+        """Take, before ``vectors``, where each distinct sentence of a side stood first in it.
+
+        *firsts* are numbers from 0, in order, in several arrays.
+        """
+
+    @abstractmethod
+    def vectors(
+        self, side: int, sentences: SentenceFile, windows: Sequence[TaskId]
+    ) -> Iterator[Vectors]:
+        """Yield the vectors of windows, each from one sentence of a side to before another."""
+
+    def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
+        """Return the classifier's scorer of pairs; None without a classifier."""
+        return None
+
+
+@dataclass(frozen=True)
+class _Encoding:
+    """Prepares tasks that encode sentences of a file, from one place to before another."""
+
+    load: Callable[[], Model]
+    language: str
+    path: Path
+
+    def __call__(self) -> Callable[[TaskId], Vectors]:
+        """Load the model; return the function that encodes by it."""
+        model, sentences = self.load(), SentenceFile(self.path)
+        return lambda window: model.encode(sentences[slice(*window)], self.language)
+
+
+class ModelVectors(VectorSource):
+    """The vectors that a model makes."""
+
+    def __init__(self, model: Model, load: Callable[[], Model], map_tasks: MapTasks) -> None:
+        """*load*: returns the model where *map_tasks* runs tasks."""
+        self._model, self._load, self._map_tasks = model, load, map_tasks
+        self.dim, self.maker = model.encoder.dim, model.digest
+
+    def plan(self) -> dict[str, str]:
+        """See :class:`VectorSource`."""
+        return {"model": self._model.reading}
+
+    def vectors(
+        self, side: int, sentences: SentenceFile, windows: Sequence[TaskId]
+    ) -> Iterator[Vectors]:
+        """See :class:`VectorSource`."""
+        encoding = _Encoding(self._load, self._model.languages[side], sentences.path)
+        return self._map_tasks(encoding, windows)
+
+    def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
+        """See :class:`VectorSource`."""
+        return self._model.pair_scorer(source, target)
+
+
+class GivenSource(VectorSource):
+    """The vectors of files; of equal lines of a side, the first one's counts."""
+
+    def __init__(self, files: Sequence[GivenVectors]) -> None:
+        """Take the file of each side that is not of an index."""
+        self._files = files
+        self.dim, self.maker = files[0].dim, given_maker(files[0].dim)
+        self._places: list[list[Indices]] = [[] for _ in files]
+        self._rows: dict[int, Indices] = {}
+
+    def numbered(
+        self, side: int, windows: Iterable[tuple[list[str], Indices]]
+    ) -> Iterator[list[str]]:
+        """Yield windows of sentences, whose places in the file of their side are beside them."""
+        self._places[side] = []
+        for sentences, places in windows:
+            self._places[side].append(places)
+            yield sentences
+
+    def plan(self) -> dict[str, str]:
+        """See :class:`VectorSource`."""
+        sides = zip(("source", "target"), self._files, strict=False)
+        return {f"{name} vectors": file.digest() for name, file in sides}
+
+    def gathered(self, side: int, firsts: Sequence[Indices]) -> None:
+        """See :class:`VectorSource`."""
+        nothing = np.zeros(0, np.int64)
+        places = np.concatenate([nothing, *self._places[side]])
+        self._rows[side] = places[np.concatenate([nothing, *firsts])]
+
+    def vectors(
+        self, side: int, sentences: SentenceFile, windows: Sequence[TaskId]
+    ) -> Iterator[Vectors]:
+        """See :class:`VectorSource`."""
+        rows, file = self._rows[side], self._files[side]
+        return (file[rows[slice(*window)]] for window in windows)
 
 
 class CollectionMiner:
@@ -371,51 +473,3 @@ class IndexMiner:
 
     def _classify(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         return None if self._model is None else self._model.pair_scorer(source, target)
-
-
-Align = Callable[[Sequence[str], Sequence[str]], Alignment]
-"""Function that aligns the sentences of two documents."""
-_Encode = Callable[[str, Sequence[str]], Vectors]
-"""Function from a language and ``n`` sentences to their vectors ``(n, dim)``."""
-
-
-def aligner(
-    by: str,
-    settings: LinkSettings,
-    model: Model | None = None,
-    classifier: bool = False,
-    encode: _Encode | None = None,
-) -> Align:
-    """Return the function that aligns two documents.
-
-    Args:
-        by: ``model``, ``words`` or ``length``.
-        settings: sizes and costs of links; not for ``length``.
-        model: needed by ``model``.
-        classifier: let the model's classifier re-score links.
-        encode: encodes by the model; None for ``model.encode``.
-
-    Raises:
-        SettingsError: *by* is unknown, or the model or its classifier is missing.
-    """
-    if by == "length":
-        return documents.align_by_lengths
-    if by == "words":
-        return partial(documents.align_by_words, settings=settings)
-    if by != "model":
-        raise SettingsError(f"by {none_of(by, ('model', 'words', 'length'))}")
-    if model is None:
-        raise SettingsError("alignment by a model needs one; by words or length does not")
-    if classifier and model.classifier is None:
-        raise SettingsError(f"--classifier: the model {model.name} has none")
-    encode = encode or (lambda language, sentences: model.encode(sentences, language))
-    first, second = (partial(encode, language) for language in model.languages)
-    sample = model.background
-    background = None if sample is None else (sample.source, sample.target)
-
-    def probabilities(sources: list[str], targets: list[str]) -> Scores:
-        return model.score(sources, targets, "mlp")["mlp"]
-
-    scorer = probabilities if classifier else None
-    resources = DocumentModel((first, second), background, scorer)
-    return partial(documents.align_by_vectors, model=resources, settings=settings)

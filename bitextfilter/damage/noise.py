@@ -11,8 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bitextfilter.errors import SettingsError
-from bitextfilter.noise.material import (
+from bitextfilter.damage.material import (
     Context,
     Maker,
     Pair,
@@ -22,7 +21,8 @@ from bitextfilter.noise.material import (
     on_one_side,
     with_side,
 )
-from bitextfilter.noise.mistakes import MISTAKES, NEGATIONS
+from bitextfilter.damage.mistakes import MISTAKES, NEGATIONS
+from bitextfilter.errors import SettingsError
 from bitextfilter.settings import none_of
 from bitextfilter.text.negations import REMOVABLE_NEGATIONS, without_a_negation
 from bitextfilter.text.units import joined_units, word_units
