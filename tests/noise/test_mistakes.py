@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bitextfilter.noise.damage import CLEAN, NoiseSettings, noisy_pairs, quality_of
 from bitextfilter.noise.material import Vocabulary
 from bitextfilter.noise.mistakes import MISTAKES, NEGATIONS
-from bitextfilter.text.units import word_spans
+from bitextfilter.text.words import word_spans
 
 Pair = tuple[str, str]
 
