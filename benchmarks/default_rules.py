@@ -27,12 +27,12 @@ from pathlib import Path
 import numpy as np
 
 from bitextfilter.arrays import Mask
+from bitextfilter.damage.noise import NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import parse_rules, usable
 from bitextfilter.io.files import open_input
 from bitextfilter.languages import read_language
-from bitextfilter.noise.damage import NoiseSettings, even_rates, noisy_pairs
 
 CLEAN = {
     "PUD": ("test/pud.*.tsv",),

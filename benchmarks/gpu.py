@@ -32,10 +32,9 @@ from numpy.typing import NDArray
 
 from bitextfilter import load
 from bitextfilter.arrays import Vectors
-from bitextfilter.distributed.engine import LocalEngine
 from bitextfilter.io.files import read_lines
 from bitextfilter.io.vectors import VectorFile, VectorWriter
-from bitextfilter.io.workers import map_blocks
+from bitextfilter.io.workers import LocalEngine, map_blocks
 from bitextfilter.models.device import free_memory
 from bitextfilter.search.tasks import (
     NeighbourFiles,

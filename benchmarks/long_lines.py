@@ -27,9 +27,9 @@ import numpy as np
 from bitextfilter.corpus.duplicate_keys import DedupSettings
 from bitextfilter.corpus.near_duplicates import NearTexts
 from bitextfilter.corpus.repair import REPAIRS, Repairer
+from bitextfilter.damage.noise import NOISE_KINDS, NoiseSettings, noisy_pairs
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import RULES, parse_rule
-from bitextfilter.noise.damage import NOISE_KINDS, NoiseSettings, noisy_pairs
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.wording import IGNORED, normaliser
 from bitextfilter.text.words import split_sentences, word_forms

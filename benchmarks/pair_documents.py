@@ -92,7 +92,7 @@ def cut(
     pairs: list[Pair], languages: tuple[str, str], lines: tuple[int, int], seed: int = 11
 ) -> Made:
     """Documents made of pairs, see above."""
-    from bitextfilter.noise.material import boilerplate_line
+    from bitextfilter.damage.material import boilerplate_line
 
     chooser = random.Random(seed)
     chooser.shuffle(pairs)

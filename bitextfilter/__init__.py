@@ -23,11 +23,17 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 if TYPE_CHECKING:
     from bitextfilter.api.cleaning import Filter, deduplicate, filter_pairs, fix, noise
-    from bitextfilter.api.mining import align_documents, mine, pair_documents
     from bitextfilter.api.pairs import read_rows
-    from bitextfilter.api.ranking import rank, sample, split
-    from bitextfilter.api.reporting import report
-    from bitextfilter.api.scoring import explain, load, recommended, recovery
+    from bitextfilter.api.ranking import rank, report, sample, split
+    from bitextfilter.api.scoring import (
+        align_documents,
+        explain,
+        load,
+        mine,
+        pair_documents,
+        recommended,
+        recovery,
+    )
     from bitextfilter.errors import (
         BitextError,
         DeviceError,
@@ -76,11 +82,12 @@ _MODULES = {
     "errors": {name for name in __all__ if name.endswith("Error")},
     "scoring.model": {"Model"},
     "api.cleaning": {"Filter", "deduplicate", "filter_pairs", "fix", "noise"},
-    "api.mining": {"align_documents", "mine", "pair_documents"},
     "api.pairs": {"read_rows"},
-    "api.ranking": {"rank", "sample", "split"},
-    "api.reporting": {"report"},
-    "api.scoring": {"explain", "load", "recommended", "recovery"},
+    "api.ranking": {"rank", "report", "sample", "split"},
+    "api.scoring": {
+        *("align_documents", "explain", "load", "mine", "pair_documents"),
+        *("recommended", "recovery"),
+    },
 }
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from browser import browser, chromium  # noqa: F401 - fixtures
 from gate import left_out
 from hypothesis import settings
 from tqdm import tqdm

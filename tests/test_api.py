@@ -106,6 +106,12 @@ def test_exactly_these_names_are_public() -> None:
     assert all(issubclass(getattr(bitextfilter, name), BitextError) for name in ERRORS)
 
 
+def test_no_room_takes_the_place_of_a_public_name() -> None:
+    """Once a room is imported, Python finds it by its name in the package."""
+    rooms = {path.parent.name for path in Path(bitextfilter.__file__).parent.glob("*/__init__.py")}
+    assert "io" in rooms and rooms & set(bitextfilter.__all__) == set()
+
+
 def test_every_public_name_is_on_the_page() -> None:
     text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
     assert [name for name in FUNCTIONS | ERRORS if f"`{name}" not in text] == []

@@ -19,7 +19,7 @@ LAYERS = (
     {"text", "models"},
     {"encoders", "translation", "similarity"},
     {"search", "pairs"},
-    {"scoring", "filters", "corpus", "noise"},
+    {"scoring", "filters", "corpus", "damage"},
     {"evaluation", "mining"},
     {"training", "reports"},
     {"judge", "recipes", "tuning", "distributed"},
@@ -149,7 +149,7 @@ def stream_faults(path: str, tree: ast.Module) -> Iterator[str]:
             yield f"{path}:{getattr(node, 'lineno', 0)}: {name} belongs to commands/"
 
 
-CLEARING = {"tuning/downstream.py", "mining/model_alignment.py"}
+CLEARING = {"tuning/downstream.py", "mining/collection_mining.py"}
 """Modules that remove what they find, and may find nothing."""
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from bitextfilter.api.arguments import checked, in_python, is_number
 from bitextfilter.api.pairs import (
     Languages,
     Pair,
     check_member,
     check_name,
-    language_codes,
-    language_tags,
+    checked,
+    in_python,
+    is_number,
+    languages_as,
     member_number,
     member_place,
     names_of,
@@ -62,11 +63,10 @@ class Filter:
             SettingsError: a rule or a parameter is unknown, or a rule cannot run.
             DeviceError: a rule needs a package that is not installed.
         """
-        from bitextfilter.filters.custom import columns_of
         from bitextfilter.filters.pipeline import Pipeline
-        from bitextfilter.filters.registry import parse_rules, usable
+        from bitextfilter.filters.registry import columns_of, parse_rules, usable
 
-        self._languages, self._model = language_tags(languages), model
+        self._languages, self._model = languages_as("tag", languages), model
         self._cut: list[int] = []
         choices = parse_rules(names_of(rules, "rules"), self._recommended)
         left_out = names_of(without, "without")
@@ -161,42 +161,36 @@ def deduplicate(
     """
     from bitextfilter.corpus.duplicate_keys import DedupSettings
 
-    names, codes = tuple(names_of(ignore, "ignore")), language_codes(languages)
+    names, codes = tuple(names_of(ignore, "ignore")), languages_as("code", languages)
     settings = DedupSettings(match, by, keep, names, similarity, shingle, languages=codes)
-    alike = _Alike(against_match, against_by, against_words, overlap, ngram)
-    settings.normalisers, alike.settings(settings)  # raise SettingsError
+    _ = settings.normalisers  # raises SettingsError
+    alike = _alike(settings, (against_match, against_by), against_words, (ngram, overlap))
     known = _known_texts(settings, alike, (against, against_source, against_target))
     windows = windows_of(pairs, 3 if keep == "best" else 2)
     return (_unknown if only_against else _unique)(windows, settings, known)
 
 
-class _Alike(NamedTuple):
-    """How texts of other files are found, as the options of ``bitext-dedup`` say."""
+def _alike(
+    duplicates: DedupSettings,
+    named: tuple[str, str],
+    words: tuple[int, int, int],
+    overlap: tuple[int, float],
+) -> AgainstSettings:
+    """Return how texts of others are found; parts to ignore, and languages, are of duplicates."""
+    from bitextfilter.corpus.other_texts import AgainstSettings, Likeness
 
-    match: str
-    by: str
-    words: tuple[int, int, int]
-    overlap: float
-    ngram: int
-
-    def settings(self, duplicates: DedupSettings) -> AgainstSettings:
-        """Return the definition; parts to ignore, and languages, are those of duplicates."""
-        from bitextfilter.corpus.other_texts import AgainstSettings, Likeness
-
-        equal, near, within = self.words
-        if min(self.words) < 1:
-            raise SettingsError(f"against_words must be at least 1, not {self.words}")
-        likeness = Likeness(self.ngram, self.overlap, near, within)
-        codes = duplicates.languages
-        try:
-            return AgainstSettings(self.match, self.by, equal, likeness, duplicates.ignore, codes)
-        except SettingsError as error:
-            raise SettingsError(f"against_{error}") from error
+    if min(words) < 1:
+        raise SettingsError(f"against_words must be at least 1, not {words}")
+    likeness, ignore = Likeness(*overlap, *words[1:]), duplicates.ignore
+    try:
+        return AgainstSettings(*named, words[0], likeness, ignore, duplicates.languages)
+    except SettingsError as error:
+        raise SettingsError(f"against_{error}") from error
 
 
 def _known_texts(
     settings: DedupSettings,
-    alike: _Alike,
+    alike: AgainstSettings,
     others: tuple[Iterable[Sequence[str]], Iterable[str], Iterable[str]],
 ) -> OtherTexts | None:
     """Return the texts whose pairs are left out; None for none."""
@@ -208,7 +202,7 @@ def _known_texts(
     sides["target"] = sentence_list(others[2], "against_target")
     if not any((pairs, *sides.values())):
         return None
-    known = OtherTexts(alike.settings(settings), (settings.by,) if settings.by in SIDES else SIDES)
+    known = OtherTexts(alike, (settings.by,) if settings.by in SIDES else SIDES)
     places = [SIDES.index(name) for name in known.columns or SIDES]
     rows = [[pair[place] for place in places] for pair in pairs]
     known.read(_reader(rows, Columns(blank=True) if len(known.columns) > 1 else _WHOLE))
@@ -229,9 +223,10 @@ def _reader(rows: Iterable[Sequence[str]], columns: Columns | TextColumn) -> Row
     return RowReader((b"\t".join(row) + b"\n" for row in fields), "against", columns)
 
 
-def _places(settings: DedupSettings) -> tuple[int, ...]:
-    """Return the members of a pair that are compared."""
-    return {"source": (0,), "target": (1,)}.get(settings.by, (0, 1))
+def _texts(window: Sequence[Pair], settings: DedupSettings) -> list[list[str]]:
+    """Return the texts of pairs that are compared."""
+    places = {"source": (0,), "target": (1,)}.get(settings.by, (0, 1))
+    return [[pair[place] for place in places] for pair in window]
 
 
 def _unknown(
@@ -242,7 +237,7 @@ def _unknown(
         raise SettingsError("only_against needs texts of against, and keeps all duplicates")
 
     def left(window: Sequence[Pair]) -> Iterator[Pair]:
-        found = known.find([[pair[place] for place in _places(settings)] for pair in window])
+        found = known.find(_texts(window, settings))
         return (pair for pair, match in zip(window, found.tolist(), strict=True) if not match)
 
     return chain.from_iterable(map(left, windows))
@@ -253,16 +248,15 @@ def _unique(
 ) -> Iterator[Pair]:
     from bitextfilter.corpus.dedup import Deduplicator, DedupWindow, decided_windows
 
-    places = _places(settings)
     best = settings.keep == "best"
     waiting: list[DedupWindow[Pair]] = []
 
     def read() -> Iterator[DedupWindow[Pair]]:
         first = 1
         for window in windows:
-            texts = [[pair[place] for place in places] for pair in window]
             scores = [member_number(pair, -1) for pair in window] if best else None
-            yield DedupWindow(window, range(first, first + len(window)), texts, scores)
+            lines = range(first, first + len(window))
+            yield DedupWindow(window, lines, _texts(window, settings), scores)
             first += len(window)
 
     with Deduplicator(settings, others=known) as deduplicator:
@@ -312,11 +306,11 @@ def noise(
 
     Raises SettingsError for an unknown kind, a rate out of range, or a kind without its material.
     """
-    from bitextfilter.noise.damage import NOISE_KINDS, even_rates, noise_settings, noisy_pairs
+    from bitextfilter.damage.noise import NOISE_KINDS, even_rates, noise_settings, noisy_pairs
     from bitextfilter.text.words import sentence_list
 
     others = sentence_list(foreign, "foreign")
-    settings = noise_settings(language_codes(languages), others, words, window, seed)
+    settings = noise_settings(languages_as("code", languages), others, words, window, seed)
     chosen = rates if isinstance(rates, Mapping) else even_rates(rates, settings)
     for kind, rate in chosen.items():
         check_name("rates", kind, NOISE_KINDS)

@@ -58,9 +58,8 @@ if TYPE_CHECKING:
     from bitextfilter.arrays import Indices
     from bitextfilter.io.spill import SentenceFile
     from bitextfilter.io.vectors import GivenRows, GivenVectors
+    from bitextfilter.mining.collection_mining import CollectionMiner, VectorSource
     from bitextfilter.mining.comparable import Mined, MiningSettings
-    from bitextfilter.mining.model_alignment import CollectionMiner
-    from bitextfilter.mining.vector_sources import VectorSource
     from bitextfilter.scoring.model import Model
     from bitextfilter.search.saved_index import SavedIndex
     from bitextfilter.search.tasks import MapTasks
@@ -232,7 +231,7 @@ def _given_miner(
     run: Run, settings: _Settings, files: Sequence[GivenVectors], readers: Sequence[RowReader]
 ) -> tuple[CollectionMiner, list[Iterator[list[str]]]]:
     """Return the miner of given vectors, and the windows of sentences for it."""
-    from bitextfilter.mining.vector_sources import GivenSource
+    from bitextfilter.mining.collection_mining import GivenSource
 
     source = GivenSource(files)
     miner = _miner(run, settings, source.maker, lambda *_: source)
@@ -244,58 +243,31 @@ def _mine_stream(
     run: Run, files: Sequence[str], settings: _Settings, form: RowForm, given: VectorFiles
 ) -> None:
     """Write the best pair of each sentence with an index, in input order, window by window."""
+    from bitextfilter.io.vectors import GivenRows
+    from bitextfilter.mining.collection_mining import IndexMiner
+    from bitextfilter.search.saved_index import given_maker
+
     output, reader = run.output(), run.rows(TextColumn(), files[0])
     model = None if given else run.model()
     mining = _mining_settings(run, model, settings)
     least = _least_score(run, model, mining.similarity, settings.min_score)
-    best = _best_of_model(model, settings, mining) if model else None
-    rows = None
-    if best is None:
-        rows, best = _best_of_given(reader, given.open(run)[0], settings, mining)
+    vectors = given.open(run)[:1] if given else ()
+    rows = GivenRows(reader, vectors) if vectors else None
+    maker = model.digest if model else given_maker(vectors[0].dim)
+    miner = IndexMiner(model, _open_index(maker, settings), mining)
     run.progress(unit="sentences")
-    checked = model if not form.no_column_check else None
     for number, window in enumerate(_good_rows(run, reader, rows)):
-        if number == 0 and checked is not None:
-            warn_of_languages(run, checked, [[row.text for row in window], []])
-        for row, found in zip(window, best(window), strict=True):
-            if found is None:
-                continue
-            target, score = found
-            if score >= least:
-                output.write(form.row([row.text, target], score))
+        texts = [row.text for row in window]
+        if number == 0 and model is not None and not form.no_column_check:
+            warn_of_languages(run, model, [texts, []])
+        best = miner.best_of(texts, vectors[0][rows.places(window)]) if rows else miner.best(texts)
+        for text, found in zip(texts, best, strict=True):
+            if found is not None and found[1] >= least:
+                output.write(form.row([text, found[0]], found[1]))
                 run.counts["pairs"] += 1
-            else:
+            elif found is not None:
                 run.counts["below the cut"] += 1
         run.advance(len(window))
-
-
-_Best = Callable[[list[Row]], list[tuple[str, float] | None]]
-"""Function from rows to the best target of each and its score."""
-
-
-def _best_of_model(model: Model, settings: _Settings, mining: MiningSettings) -> _Best:
-    """Return the function that finds the best of the index by a model."""
-    from bitextfilter.mining.model_alignment import IndexMiner
-
-    miner = IndexMiner(model, _open_index(model.digest, settings), mining)
-    return lambda window: miner.best([row.text for row in window])
-
-
-def _best_of_given(
-    reader: RowReader, file: GivenVectors, settings: _Settings, mining: MiningSettings
-) -> tuple[GivenRows, _Best]:
-    """Return the rows of a reader, and the function that finds the best by their vectors."""
-    from bitextfilter.io.vectors import GivenRows
-    from bitextfilter.mining.model_alignment import IndexMiner
-    from bitextfilter.search.saved_index import given_maker
-
-    rows = GivenRows(reader, [file])
-    miner = IndexMiner(None, _open_index(given_maker(file.dim), settings), mining)
-
-    def best(window: list[Row]) -> list[tuple[str, float] | None]:
-        return miner.best_of([row.text for row in window], file[rows.places(window)])
-
-    return rows, best
 
 
 def _mining_settings(run: Run, model: Model | None, settings: _Settings) -> MiningSettings:
@@ -342,7 +314,7 @@ def _least_score(run: Run, model: Model | None, similarity: str, asked: Cut) -> 
 
 def _model_miner(run: Run, settings: _Settings, model: Model) -> CollectionMiner:
     """Return the miner of the vectors of a model."""
-    from bitextfilter.mining.vector_sources import ModelVectors
+    from bitextfilter.mining.collection_mining import ModelVectors
 
     def source(map_tasks: MapTasks, common: Common) -> ModelVectors:
         load = partial(load_model_once, model.name, common.device, common.threads)
@@ -360,7 +332,7 @@ def _miner(
     source: Callable[[MapTasks, Common], VectorSource],
 ) -> CollectionMiner:
     """Return the miner of the two files, with its folder, its index, and its workers."""
-    from bitextfilter.mining.model_alignment import (
+    from bitextfilter.mining.collection_mining import (
         CollectionMiner,
         NeighbourSettings,
         SearchHooks,

@@ -302,8 +302,8 @@ def _given_aligner(vectors: Sequence[GivenVectors], settings: DocumentSettings) 
 
 def _aligner(run: Run, model: Model | None, settings: DocumentSettings) -> _Align:
     """Return the function that aligns two documents, as --by says."""
+    from bitextfilter.mining.documents import aligner
     from bitextfilter.mining.link_costs import LinkSettings
-    from bitextfilter.mining.model_alignment import aligner
 
     costs = LinkSettings(settings.largest, settings.skip)
     encode = None if model is None else partial(_encode, run, model)

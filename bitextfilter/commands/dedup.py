@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from math import isnan
 from typing import TYPE_CHECKING, BinaryIO
@@ -27,16 +27,15 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import BY, KEEP, MATCH, DedupSettings
 from bitextfilter.io.files import is_table, open_input, open_rows, without_ending
 from bitextfilter.io.rows import (
-    REMEDY,
+    SIDES,
     BadRow,
     Columns,
+    Fault,
     Row,
     RowReader,
     TextColumn,
-    WantedColumn,
-    is_blank,
     number_of,
-    row_windows,
+    optional,
 )
 from bitextfilter.settings import none_of
 from bitextfilter.text.wording import IGNORABLE, IGNORED
@@ -49,19 +48,6 @@ if TYPE_CHECKING:
 _SIDES = ("source", "target")
 _NEAR = ("overlap", "ngram")
 _WORDS = (3, 6, 8)
-
-
-@dataclass(frozen=True)
-class _ComparedColumns(Columns):
-    """Columns of the sides to compare, then the column of the score, if any."""
-
-    by: str = "pair"
-    score: int | str | None = None
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        sides = [side for side in super().wanted() if self.by in (side.name, "pair", "either")]
-        scores = [] if self.score is None else [WantedColumn("score", "--column", self.score)]
-        return (*sides, *scores)
 
 
 def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -277,7 +263,9 @@ def _drop(run: Run, settings: _Settings, others: _Others) -> None:
     needs_own_file("--groups", settings.groups, taken)
     needs_own_file("--rejects", files.rejects, others.files)
     score = -1 if score is None and settings.keep == "best" else score
-    compared = _ComparedColumns(files.scol, files.tcol, score is not None, settings.by, score)
+    sides = (settings.by,) if settings.by in SIDES else SIDES
+    last = optional("score", "--column", score)
+    compared = replace(files.columns, blank=score is not None, sides=sides, last=last)
     rows, definition = run.rows(compared), settings.definition()
     found = {settings.match, (others.against_match or "near") if others.files else "exact"}
     if settings.languages is not None and found == {"exact"}:
@@ -318,8 +306,7 @@ def _read_others(run: Run, known: OtherTexts, path: str, side: str | None) -> No
     files, names = run.row_settings, known.columns if side is None else ()
     columns: Columns | TextColumn = TextColumn(blank=True)
     if names:
-        by = "pair" if len(names) == len(_SIDES) else names[0]
-        columns = _ComparedColumns(files.scol, files.tcol, True, by)
+        columns = replace(files.columns, blank=True, sides=tuple(names))
     header = side is None and (is_table(path) or (bool(names) and files.header))
     with (open_rows if side is None else open_input)(path) as stream:
         reader = RowReader(stream, path, columns, header, _MEND)
@@ -373,9 +360,8 @@ def _windows(
     """Yield the rows, with the texts and scores to compare."""
     from bitextfilter.corpus.dedup import DedupWindow
 
-    for read in run.windows(rows, again=True):
-        run.counts["rows"] += len(read)
-        window = _checked(read, settings, rows.name)
+    for window in run.windows(rows, again=True, fault=_fault(settings)):
+        run.counts["rows"] += len(window)
         good = [row for row in window if isinstance(row, Row)]
         texts = [row.texts[: settings.sides] for row in good]
         scores = None
@@ -385,22 +371,10 @@ def _windows(
         yield DedupWindow(window, [row.number for row in good], texts, scores)
 
 
-def _checked(
-    window: Sequence[Row | BadRow], settings: DedupSettings, name: str
-) -> Sequence[Row | BadRow]:
-    """Make rows with a blank side bad; a reader of scores accepts them."""
-    if settings.keep == "first":
-        return window
-    names = _SIDES if settings.sides == 2 else (settings.by,)
-
-    def checked(row: Row) -> Row | BadRow:
-        for side, text in zip(names, row.texts, strict=False):
-            if is_blank(text):
-                reason = f"the {side} is empty"
-                return BadRow(row.number, row.line, row.ending, reason, REMEDY, name)
-        return row
-
-    return [checked(row) if isinstance(row, Row) else row for row in window]
+def _fault(settings: DedupSettings) -> Fault | None:
+    """Return the fault of rows with a blank side; a reader of scores accepts them."""
+    names = SIDES if settings.sides == 2 else (settings.by,)
+    return None if settings.keep == "first" else Columns(sides=names).blank_fault(*names)
 
 
 def _write(
@@ -459,10 +433,8 @@ class _WaitingLines:
             parse(number, line) for number, line in enumerate(self._records.lines(), self.first)
         )
         self._run.progress().reset(total=len(self._records))
-        for read in row_windows(rows, self._run.common.batch_size):
-            window = _checked(read, self._settings, self._rows.name)
+        for window in self._run.windows(rows, again=True, fault=_fault(self._settings)):
             yield DedupWindow(window, [window[-1].number])
-            self._run.advance(len(window))
 
     def row(self, line: int) -> bytes:
         """Return the row of a line, without its ending."""

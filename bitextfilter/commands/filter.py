@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -29,6 +29,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.words import as_tag
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import RowReader, TextColumn, WantedColumn
 from bitextfilter.io.workers import map_as_it_pays
 
@@ -301,7 +302,24 @@ def _first_line(rows: RowReader, line_filter: LineFilter) -> bytes:
         message = f"the header has a column {min(twice)!r} already"
         remedy = "rename it, or take away its rule"
         raise InputError(message, file=rows.name, line=1, remedy=remedy)
-    return rows.named_first_line(rows.parser.columns or {0: "sentence"}, added)
+    line = rows.first_line(added)
+    if not rows.starts or rows.header is not None:
+        return line
+    return line + _made_header(rows, rows.parser.columns or {0: "sentence"}, added)
+
+
+def _made_header(rows: RowReader, known: Mapping[int, str], names: Sequence[str]) -> bytes:
+    """Return a header for rows without one: of the columns of the first row, and more *names*.
+
+    Those columns have by index the *known* names, else ``column 3``.
+    """
+    ahead = rows.ahead(1)
+    first = without_ending(ahead[0]) if ahead else b""
+    places = range(max([first.count(b"\t"), *known]) + 1)
+    named = {place % len(places): name for place, name in known.items()}
+    made = [named.get(place, f"column {place + 1}") for place in places]
+    ending = ahead[0][len(first) :] if ahead else b""
+    return "\t".join([*made, *names]).encode() + (ending or b"\n")
 
 
 def _windows(run: Run, rows: RowReader, line_filter: LineFilter) -> Iterator[FilteredLines]:
@@ -325,17 +343,15 @@ def _windows(run: Run, rows: RowReader, line_filter: LineFilter) -> Iterator[Fil
 
 def _suggest(run: Run, opened: Callable[[], tuple[RowReader, LineFilter]], share: Fraction) -> None:
     """Write a file of rules with bounds from the rows."""
-    from bitextfilter.filters.registry import CleanRows, kept_share, percent, rules_file
+    from bitextfilter.filters.rules_file import fitted_rules, kept_share, percent, rules_file
 
     if run.scaling.by_shards or run.scaling.shard:
         raise click.UsageError("--suggest reads all rows at once: not by shards")
     output = run.output()
     rows, line_filter = opened()
-    clean = CleanRows(line_filter.pipeline.rules)
-    for filtered in _windows(run, rows, line_filter):
-        clean.add(filtered.values)
+    values = [filtered.values for filtered in _windows(run, rows, line_filter)]
     try:
-        fitted = clean.fitted(share)
+        fitted = fitted_rules(line_filter.pipeline.rules, values, share)
     except SettingsError as error:
         raise InputError(str(error), file=rows.name) from error
     output.write(rules_file(fitted, share, line_filter.languages).encode())
@@ -348,7 +364,7 @@ def _suggest(run: Run, opened: Callable[[], tuple[RowReader, LineFilter]], share
 
 def _places(rows: RowReader, rules: Iterable[Rule]) -> dict[str, int]:
     """Return the index of each column that rules read. Without a header, ``score`` is the last."""
-    from bitextfilter.filters.custom import columns_of
+    from bitextfilter.filters.registry import columns_of
 
     places = {}
     for name in columns_of(rules):

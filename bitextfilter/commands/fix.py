@@ -153,7 +153,8 @@ class _Worker:
         if isinstance(row, BadRow):
             return row.line + b"\t" * self.explain + row.ending
         if self.places:
-            texts, repairs = zip(*map(_repaired, self.repairers, row.texts), strict=True)
+            each = zip(self.repairers, row.texts, strict=True)
+            texts, repairs = zip(*(repair(text) for repair, text in each), strict=True)
         else:
             fields = [self.repairers[0](field) for field in row.text.split("\t")]  # tabs stay
             texts = ("\t".join(text for text, _ in fields),)
@@ -171,7 +172,3 @@ class _Worker:
             return b"\t" + " ".join(repairs[0]).encode()
         sides = zip(("source", "target"), repairs, strict=True)
         return b"\t" + " ".join(f"{name}({side})" for side, done in sides for name in done).encode()
-
-
-def _repaired(repairer: Repairer, text: str) -> tuple[str, tuple[str, ...]]:
-    return repairer(text)

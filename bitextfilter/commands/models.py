@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.thresholds import Grade, Threshold
 
 
-_FORMATS = ("sentence-transformers", "onnx")
 _REMEDY = "see bitext-models recommend --help"
 
 main = group(
@@ -72,10 +71,16 @@ def list_models(run: Run) -> None:
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """The model to show, and the form."""
+class _Named:
+    """The model."""
 
     name: str = argument("MODEL")
+
+
+@dataclass(frozen=True)
+class _Shown(_Named):
+    """The model to show, and the form."""
+
     card: bool = flag("--card", "Write the model's card instead.")
     attribution: bool = flag(
         "--attribution", "Write the sources and licences of its training data instead."
@@ -160,15 +165,12 @@ def grade_line(grade: Grade) -> list[str]:
 
 def threshold_line(threshold: Threshold) -> list[str]:
     """Return the name of a threshold, its value, and the figures it was chosen by."""
-    parts = ("precision", "recall", "f1")
-    figures = [f"{name}={getattr(threshold, name):.4f}" for name in parts]
+    figures = [f"{name}={getattr(threshold, name):.4f}" for name in ("precision", "recall", "f1")]
     facts = {name: getattr(threshold, name) for name in ("noise_share", "rows", "file")}
-    made = [f"{name}={value}" for name, value in facts.items() if value is not None]
-    return [
-        ".".join(("threshold", *threshold.key)),
-        repr(threshold.threshold),
-        " ".join([*figures, *made]),
-    ]
+    made = " ".join(
+        [*figures, *(f"{n}={value}" for n, value in facts.items() if value is not None)]
+    )
+    return [".".join(("threshold", *threshold.key)), repr(threshold.threshold), made]
 
 
 def lines(rows: Iterable[Sequence[str]]) -> bytes:
@@ -176,15 +178,8 @@ def lines(rows: Iterable[Sequence[str]]) -> bytes:
     return "".join("\t".join(row) + "\n" for row in rows).encode()
 
 
-@dataclass(frozen=True)
-class _Inspected:
-    """The model to inspect."""
-
-    name: str = argument("MODEL")
-
-
-@command("inspect", _Inspected, uses="", parent=main)
-def inspect_model(run: Run, settings: _Inspected) -> None:
+@command("inspect", _Named, uses="", parent=main)
+def inspect_model(run: Run, settings: _Named) -> None:
     """Show the files and the configuration of MODEL as one JSON object.
 
     It holds name, folder, digest, files with their sizes in bytes, and configuration.
@@ -196,15 +191,10 @@ def inspect_model(run: Run, settings: _Inspected) -> None:
     from bitextfilter.models.folders import file_sizes, find_model, model_digest, read_config
 
     folder = find_model(settings.name)
-    facts = {
-        "name": settings.name,
-        "folder": str(folder),
-        "digest": model_digest(folder),
-        "files": file_sizes(folder),
-        "config": read_config(folder),
-    }
-    run.output("-").write(json_bytes(facts, indent=2))
-    run.counts["files"] = len(facts["files"])
+    facts = {"name": settings.name, "folder": str(folder), "digest": model_digest(folder)}
+    files, config = file_sizes(folder), read_config(folder)
+    run.output("-").write(json_bytes({**facts, "files": files, "config": config}, indent=2))
+    run.counts["files"] = len(files)
 
 
 @dataclass(frozen=True)
@@ -243,15 +233,18 @@ def verify_models(run: Run, settings: _Verified) -> None:
         run.counts["models"] += 1
 
 
+_FOLDER: Any = option("-o --output FOLDER", "The new model's folder.", required=True)
+_OWN_FOLDER: Any = option(
+    "-o --output FOLDER", "Folder of the new model; it may be MODEL's own.", required=True
+)
+
+
 @dataclass(frozen=True)
-class _Recommended:
+class _Recommended(_Named):
     """The model, and the results to keep in it."""
 
-    name: str = argument("MODEL")
     results: tuple[str, ...] = argument("RESULT...", nargs=-1, required=True)
-    folder: str = option(
-        "-o --output FOLDER", "Folder of the new model; it may be MODEL's own.", required=True
-    )
+    folder: str = _OWN_FOLDER
     similarity: str | None = option(
         "--similarity NAME",
         "The measure, for a RESULT that does not name it: with --labels, and of mined pairs.",
@@ -302,20 +295,14 @@ def recommend(run: Run, settings: _Recommended) -> None:
     run.counts.update(new=len(new), thresholds=len(thresholds))
 
 
-_PERCENT = NumberRange(0, 100)
-
-
 @dataclass(frozen=True)
-class _Graded:
+class _Graded(_Named):
     """The model, the files to measure on, and the new folder."""
 
-    name: str = argument("MODEL")
     files: tuple[str, ...] = argument("LANGUAGES=FILE...", nargs=-1, required=True)
-    folder: str = option(
-        "-o --output FOLDER", "Folder of the new model; it may be MODEL's own.", required=True
-    )
+    folder: str = _OWN_FOLDER
     weak_above: float = option(
-        "--weak-above PERCENT", "A language with a higher error is weak.", _PERCENT, 8.0
+        "--weak-above PERCENT", "A language with a higher error is weak.", NumberRange(0, 100), 8.0
     )
 
 
@@ -366,7 +353,7 @@ class _Joined:
 
     first: str = argument("FIRST")
     second: str = argument("SECOND")
-    folder: str = option("-o --output FOLDER", "The new model's folder.", required=True)
+    folder: str = _FOLDER
     weight: float = option(
         "--weight SHARE", "Share of SECOND's cosine, between 0 and 1.", _BETWEEN, 0.25
     )
@@ -400,12 +387,11 @@ def join(run: Run, settings: _Joined) -> None:
 
 
 @dataclass(frozen=True)
-class _Pruned:
+class _Pruned(_Named):
     """The model, the two languages that stay, and the new folder."""
 
-    name: str = argument("MODEL")
     languages: tuple[str, str] = languages_option("The two that stay, as de,cs.", required=True)
-    folder: str = option("-o --output FOLDER", "The new model's folder.", required=True)
+    folder: str = _FOLDER
 
 
 @command("prune", _Pruned, uses="", parent=main)
@@ -427,12 +413,14 @@ def prune(run: Run, settings: _Pruned) -> None:
 
 
 @dataclass(frozen=True)
-class _Exported:
+class _Exported(_Named):
     """The model, the form and the new folder."""
 
-    name: str = argument("MODEL")
     form: str = option(
-        "--to FORM", "sentence-transformers, or onnx.", Words(_FORMATS), required=True
+        "--to FORM",
+        "sentence-transformers, or onnx.",
+        Words(("sentence-transformers", "onnx")),
+        required=True,
     )
     folder: str = option("-o --output FOLDER", "The new folder.", required=True)
     language: str | None = option(

@@ -12,11 +12,8 @@ import click
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
 from bitextfilter.commands.frame.options import COUNT, flag, languages_option, option, row_options
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import InputError
-from bitextfilter.io.files import read_lines
-from bitextfilter.io.rows import BadRow, Row, RowReader, with_texts
-from bitextfilter.languages import any_language
-from bitextfilter.noise.damage import (
+from bitextfilter.damage.mistakes import MISTAKES
+from bitextfilter.damage.noise import (
     CLEAN,
     CRAWL_NOISE,
     GROUPS,
@@ -26,7 +23,10 @@ from bitextfilter.noise.damage import (
     noisy_pairs,
     quality_of,
 )
-from bitextfilter.noise.mistakes import MISTAKES
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import read_lines
+from bitextfilter.io.rows import BadRow, Row, RowReader, with_texts
+from bitextfilter.languages import any_language
 
 MISTAKE_MAKERS = {kind: mistake.make for kind, mistake in MISTAKES.items()}
 

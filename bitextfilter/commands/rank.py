@@ -29,7 +29,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.rows import Row
+from bitextfilter.io.rows import Row, WantedColumn
 
 if TYPE_CHECKING:
     from bitextfilter.io.ranking import Ranked, RankedRows, ScoredRows, Selection, SelectionSettings
@@ -123,12 +123,12 @@ class _Incoming:
 
     def __init__(self, run: Run, settings: _Settings, budget: Budget) -> None:
         """Open the input."""
-        from bitextfilter.io.ranking import Ranking, ScoredColumns
+        from bitextfilter.io.ranking import Ranking
         from bitextfilter.io.spill import Spill
 
-        texts = run.row_settings.columns
-        scored = (settings.column, budget.sides)
-        self._columns = ScoredColumns(texts.source, texts.target, True, *scored)
+        score = WantedColumn("score", "--column", settings.column)
+        pair = run.row_settings.columns
+        self._columns = replace(pair, blank=True, sides=budget.sides, first=(score,))
         self._run, self._settings = run, settings
         self._sizes = budget.sizes(run.model)
         self.reader = run.rows(self._columns)

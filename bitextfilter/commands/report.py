@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,35 +21,13 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import make_folder
-from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
+from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of, optional
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Corpus, Report
     from bitextfilter.reports.survey import Sample
-
-
-_LARGEST = 3.4e38
-"""The highest score: scores are kept as float32."""
-
-
-@dataclass(frozen=True)
-class _ScoredColumns(Columns):
-    """The columns of a pair, of its *scores*, and of its *label* and *reasons* if it has them."""
-
-    scores: tuple[int | str, ...] = (-1,)
-    label: int | str | None = None
-    reasons: int | str | None = None
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return source, target, scores, label, reasons."""
-        made = [*super().wanted()]
-        made += [WantedColumn("score", "--column", where) for where in self.scores]
-        for name, where in (("label", self.label), ("reasons", self.reasons)):
-            if where is not None:
-                made.append(WantedColumn(name, f"--{name}", where))
-        return tuple(made)
 
 
 def as_names(value: str) -> tuple[str, ...]:
@@ -146,10 +124,12 @@ def main(run: Run, settings: _Settings) -> None:
         _write_plots(run, report, Path(settings.plots))
 
 
-def _columns(run: Run, settings: _Settings) -> _ScoredColumns:
-    files = run.row_settings
-    chosen = (settings.columns, settings.label, settings.reasons)
-    return _ScoredColumns(files.scol, files.tcol, True, *chosen)
+def _columns(run: Run, settings: _Settings) -> Columns:
+    """Return the columns of a pair, of its scores, and of its label and reasons if it has them."""
+    scores = (WantedColumn("score", "--column", where) for where in settings.columns)
+    label = optional("label", "--label", settings.label)
+    reasons = optional("reasons", "--reasons", settings.reasons)
+    return replace(run.row_settings.columns, blank=True, last=(*scores, *label, *reasons))
 
 
 def _check(run: Run, settings: _Settings) -> None:
@@ -162,14 +142,10 @@ def _check(run: Run, settings: _Settings) -> None:
         needs_own_file("--output", run.row_settings.output, inputs)
     if settings.against == "-" and "-" in run.row_settings.inputs:
         raise click.UsageError("--against needs another file than the input")
-    if settings.plots is None:
-        return
-    try:
-        import bitextfilter.reports.plots  # noqa: F401
-    except ModuleNotFoundError as error:
-        remedy = "pip install 'bitextfilter[report]'"
-        message = f"--plots needs {error.name}, which is not installed; {remedy}"
-        raise DeviceError(message) from error
+    if settings.plots is not None:
+        from bitextfilter.reports.charts import check_plots
+
+        check_plots()
 
 
 def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
@@ -247,14 +223,15 @@ def _corpus(run: Run, settings: _Settings, reader: RowReader, names: Sequence[st
     from bitextfilter.reports.page import Corpus
     from bitextfilter.reports.survey import Survey
 
-    before = run.counts.copy()
+    before = run.counts["rejected"]
     survey = Survey(names, unit=settings.count, seed=settings.seed)
     for samples in _samples(run, settings, reader):
         survey.add(samples)
+    run.counts["unscored"] += survey.unscored
     return Corpus(
         survey,
         ", ".join(Path(name).name for name in run.row_settings.names),
-        {name: run.counts[name] - before[name] for name in ("rejected", "unscored")},
+        {"rejected": run.counts["rejected"] - before, "unscored": survey.unscored},
         [_cutting(run.row_settings, column) for column in settings.columns],
     )
 
@@ -269,8 +246,8 @@ def _cutting(files: RowSettings, column: int | str) -> str:
 
 
 def _samples(run: Run, settings: _Settings, reader: RowReader) -> Iterator[list[Sample]]:
-    """Yield the rows with all scores; count the others."""
-    from bitextfilter.reports.survey import Sample
+    """Yield the rows; warn of a first one that may be a header."""
+    from bitextfilter.reports.survey import LARGEST, Sample
 
     count, checked = len(settings.columns), False
     for window in run.windows(reader):
@@ -284,13 +261,11 @@ def _samples(run: Run, settings: _Settings, reader: RowReader) -> Iterator[list[
             source, target, *rest = row.texts
             scores, others = rest[:count], rest[count:]
             values = tuple(number_of(text.encode()) for text in scores)
-            if all(abs(value) <= _LARGEST for value in values):
-                label = "" if settings.label is None else others[0]
-                reasons = "" if settings.reasons is None else others[-1]
-                found.append(Sample(row.number, source, target, values, label, reasons))
-                continue
-            run.counts["unscored"] += 1
-            if row.number == 1 and any(scores):
+            label = "" if settings.label is None else others[0]
+            reasons = "" if settings.reasons is None else others[-1]
+            found.append(Sample(row.number, source, target, values, label, reasons))
+            scored = row.number > 1 or all(abs(value) <= LARGEST for value in values)
+            if not scored and any(scores):
                 shown = ", ".join(scores)[:40]
                 run.warn(f"line 1 has no score but {shown!r}: is it a --header?")
         yield found
@@ -317,7 +292,7 @@ def _no_score(column: int | str | None) -> click.UsageError:
 
 def _write_plots(run: Run, report: Report, folder: Path) -> None:
     """Write every figure, in every format."""
-    from bitextfilter.reports.plots import FORMATS, plotted
+    from bitextfilter.reports.charts import FORMATS, plotted
 
     make_folder(folder)
     for chart in report.charts:

@@ -17,8 +17,7 @@ from bitextfilter.commands.frame.options import COUNT, argument, flag, option, r
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
-    from bitextfilter.recipes.plan import Plan, Spelling
-    from bitextfilter.recipes.recipe import Value
+    from bitextfilter.recipes.recipe import Plan, Spelling, Value
     from bitextfilter.recipes.run import Call
 
 _OWN_STATE = {"cache", "resume", "work"}
@@ -68,13 +67,14 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-run recipe.toml --data crawl --set out=cleaned --jobs 2 --manifest run.json
         bitext-run recipe.toml --graph mermaid -o recipe.mmd
     """
-    from bitextfilter.recipes.plan import make_plan
-    from bitextfilter.recipes.recipe import read_recipe
+    from bitextfilter.recipes.recipe import make_plan, read_recipe
+    from bitextfilter.recipes.run import graph, script, states
 
     recipe = read_recipe(settings.recipe, dict(map(_assignment, settings.variables)))
     plan = make_plan(recipe, spell, settings.data)
     if settings.dry_run or settings.graph:
-        run.output().write(_shown(plan, settings.graph).encode("utf-8", "surrogateescape"))
+        shown = graph(plan, settings.graph) if settings.graph else script(plan, states(plan))
+        run.output().write(shown.encode("utf-8", "surrogateescape"))
     else:
         _run(run, plan, settings.jobs)
 
@@ -86,20 +86,10 @@ def _assignment(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _shown(plan: Plan, graph: str | None) -> str:
-    """Return the plan as a graph or a script."""
-    from bitextfilter.recipes.plan import dot, mermaid, script, states
-
-    if graph is not None:
-        return {"mermaid": mermaid, "dot": dot}[graph](plan)
-    return script(plan, states(plan))
-
-
 def _run(run: Run, plan: Plan, jobs: int) -> None:
     """Run a plan; write the table, and put all records into the manifest."""
     from bitextfilter.io.pipes import ProgramError, Programs
-    from bitextfilter.recipes.plan import table
-    from bitextfilter.recipes.run import Runner
+    from bitextfilter.recipes.run import Runner, table
 
     output = run.output()
     runner = Runner(plan, _caller(run.common.quiet), tell, Programs())
@@ -137,7 +127,7 @@ def spell(words: Sequence[str], options: Mapping[str, Value], arguments: Sequenc
 
     Raises WrongOptionError.
     """
-    from bitextfilter.recipes.plan import Spelling, WrongOptionError
+    from bitextfilter.recipes.recipe import Spelling, WrongOptionError
     from bitextfilter.settings import nearest
 
     found = _command(words)
@@ -162,7 +152,7 @@ def spell(words: Sequence[str], options: Mapping[str, Value], arguments: Sequenc
 def _command(words: Sequence[str]) -> click.Command:
     """Return the command of a name, and perhaps of a subcommand. Raises WrongOptionError."""
     from bitextfilter.commands.main import COMMANDS, command_of
-    from bitextfilter.recipes.plan import WrongOptionError
+    from bitextfilter.recipes.recipe import WrongOptionError
     from bitextfilter.settings import nearest
 
     name = words[0]
@@ -194,7 +184,7 @@ def _options(found: click.Command) -> dict[str, click.Option]:
 
 def _words(name: str, value: Value, known: click.Option) -> list[str]:
     """Return an option and its value as words. Raises WrongOptionError."""
-    from bitextfilter.recipes.plan import WrongOptionError
+    from bitextfilter.recipes.recipe import WrongOptionError
 
     values = value if isinstance(value, list) else [value]
     if known.is_flag:
@@ -224,16 +214,11 @@ def _note_files(line: Spelling, name: str, value: Value, known: click.Option) ->
     elif kind == "FILE":
         line.reads.extend(files)
         if name == "rules":
-            line.may_read.extend(path for file in files for path in _included(file))
+            from bitextfilter.filters.rules_file import included_files
+
+            line.may_read.extend(str(path) for file in files for path in included_files(file))
     else:
         line.may_read.extend(part for file in files for part in _paths(file))
-
-
-def _included(file: str) -> list[str]:
-    """Return the files that a file of rules includes."""
-    from bitextfilter.filters.rules_file import included_files
-
-    return [*map(str, included_files(file))]
 
 
 def _paths(word: str) -> set[str]:

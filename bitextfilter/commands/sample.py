@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,7 +25,14 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, is_blank, number_of
+from bitextfilter.io.rows import (
+    SIDES,
+    BadRow,
+    Row,
+    RowReader,
+    WantedColumn,
+    number_of,
+)
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
@@ -131,7 +138,7 @@ class _Incoming(NamedTuple):
     """The rows, and how they get their vectors."""
 
     reader: RowReader
-    rows: Iterable[Row | BadRow]
+    windows: Iterator[list[Row | BadRow]]
     encode: Callable[[Sequence[Row]], tuple[Vectors, Vectors]]
     vectors: PairVectors
     numbers: array[int]
@@ -142,11 +149,11 @@ class _Incoming(NamedTuple):
 
 def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
     """Open the input, and load the model or the given vectors."""
-    from bitextfilter.io.ranking import ScoredColumns
     from bitextfilter.search.kmeans import PairVectors
 
-    sides = run.row_settings.columns
-    columns = ScoredColumns(sides.source, sides.target, True, settings.column, _SIDES)
+    score = WantedColumn("score", "--column", settings.column)
+    columns = replace(run.row_settings.columns, blank=True, first=(score,))
+    fault = columns.blank_fault(*SIDES)
     if given:
         given.check(("device",))
         reader = run.rows(columns)
@@ -156,7 +163,8 @@ def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
             return rows.vectors(good, 0), rows.vectors(good, 1)
 
         vectors = run.enter(PairVectors(rows.files[0].dim))
-        return _Incoming(reader, _judged(rows, reader), take, vectors, array("Q"), run.model)
+        windows = run.windows(rows, fault=fault)
+        return _Incoming(reader, windows, take, vectors, array("Q"), run.model)
     model, reader = run.model(), run.rows(columns)
 
     def encode(good: Sequence[Row]) -> tuple[Vectors, Vectors]:
@@ -164,19 +172,8 @@ def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
         return model.encode(first, model.languages[0]), model.encode(second, model.languages[1])
 
     vectors = run.enter(PairVectors(model.encoder.dim))
-    return _Incoming(reader, _judged(reader, reader), encode, vectors, array("Q"), lambda: model)
-
-
-def _judged(rows: Iterable[Row | BadRow], reader: RowReader) -> Iterator[Row | BadRow]:
-    """Make rows with a blank side bad; the reader accepts them, as it does an empty score."""
-    for row in rows:
-        blank = isinstance(row, Row) and next(
-            (side for side, text in zip(_SIDES, row.texts[1:], strict=True) if is_blank(text)), ""
-        )
-        if isinstance(row, Row) and blank:
-            yield reader.parser.refused(row, f"the {blank} is empty", REMEDY)
-        else:
-            yield row
+    windows = run.windows(reader, fault=fault)
+    return _Incoming(reader, windows, encode, vectors, array("Q"), lambda: model)
 
 
 def _read(run: Run, incoming: _Incoming, budget: Budget) -> Ranked:
@@ -186,13 +183,13 @@ def _read(run: Run, incoming: _Incoming, budget: Budget) -> Ranked:
 
     ranking = Ranking(run.enter(Spill()), best_first=False)
     sizes = budget.sizes(incoming.model)
-    for window in run.windows(incoming.rows):
+    for window in incoming.windows:
         good = [row for row in window if isinstance(row, Row)]
         if not good:
             continue
         incoming.vectors.add(*incoming.encode(good))
         incoming.numbers.extend(row.number for row in good)
-        texts = [[row.texts[1 + _SIDES.index(side)] for row in good] for side in budget.sides]
+        texts = [[row.texts[1 + SIDES.index(side)] for row in good] for side in budget.sides]
         scores = [number_of(row.texts[0].encode()) for row in good]
         ranking.add([row.line + row.ending for row in good], scores, sizes(texts) if sizes else ())
     return ranking.finish()

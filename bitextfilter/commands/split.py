@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
@@ -24,7 +24,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.io.files import open_outputs
-from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn
+from bitextfilter.io.rows import SIDES, Row, RowReader, optional
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.split import SplitSettings, Splitter
@@ -118,19 +118,6 @@ class _Settings:
         return SplitSettings(parts, self.by, self.group is not None, ignore, self.seed)
 
 
-@dataclass(frozen=True)
-class _KeyColumns(Columns):
-    """Columns of the texts that are compared, and of the document, if any."""
-
-    by: str = "either"
-    group: int | str | None = None
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        sides = [side for side in super().wanted() if self.by in (side.name, "pair", "either")]
-        groups = [] if self.group is None else [WantedColumn("group", "--group", self.group)]
-        return (*sides, *groups)
-
-
 @command(
     "bitext-split",
     _Settings,
@@ -167,7 +154,8 @@ def main(run: Run, settings: _Settings) -> None:
         refuse_table(path)
         needs_own_file("--output", path, (*files.inputs, files.rejects))
     definition = settings.definition()
-    columns = _KeyColumns(files.scol, files.tcol, False, settings.by, settings.group)
+    sides = SIDES if settings.by in ("pair", "either") else (settings.by,)
+    columns = replace(files.columns, sides=sides, last=optional("group", "--group", settings.group))
     rows, outputs = run.rows(columns), run.enter(open_outputs(settings.paths))
     for output in outputs:
         output.write(rows.first_line())

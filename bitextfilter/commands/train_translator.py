@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +20,7 @@ from bitextfilter.commands.frame.training import (
     run_environment,
     training_settings,
 )
+from bitextfilter.io.rows import WantedColumn
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
@@ -97,14 +98,14 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
 
 def _templated(settings: _Settings, columns: PairColumns) -> tuple[Columns, Columns]:
     """The columns of training and development pairs, and of templates if there are any."""
-    from bitextfilter.io.rows import TemplatedColumns
-
     template, other = settings.template_column, settings.dev_template_column
     if template is None:
         if other is not None:
             raise click.UsageError("--dev-template-column goes with --template-column")
         return columns.training, columns.development
-    return (
-        TemplatedColumns(columns.scol, columns.tcol, template=template),
-        TemplatedColumns(columns.dev_scol, columns.dev_tcol, template=other or template),
+    both = (columns.training, template), (columns.development, other or template)
+    training, development = (
+        replace(pair, last=(WantedColumn("template", "--template-column", where),))
+        for pair, where in both
     )
+    return training, development

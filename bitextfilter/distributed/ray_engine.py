@@ -21,8 +21,8 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 import ray
 
-from bitextfilter.distributed.engine import Answer, Task, TaskError, until_error
 from bitextfilter.errors import BitextError, DeviceError, WorkerError
+from bitextfilter.io.workers import Answer, Task, TaskError, until_error
 
 STORE_BYTES = 1 << 27
 """The shared memory of a cluster started here: tasks and results are small."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bitextfilter.arrays import Floats, Scores
+from bitextfilter.damage.noise import CLEAN, NOISE_KINDS, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.filtering import LabelledRows
 from bitextfilter.filters.fluency import load_language_model
@@ -17,7 +18,6 @@ from bitextfilter.io.records import file_digest
 from bitextfilter.languages import own_language
 from bitextfilter.models.folders import full_model_digest
 from bitextfilter.models.foreign import LANGUAGES
-from bitextfilter.noise.damage import CLEAN, NOISE_KINDS, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.model_scorers import WEIGHTS, Fluency, ModelScorers, check_scorers
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs

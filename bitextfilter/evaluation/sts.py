@@ -341,31 +341,25 @@ _MOST_SHOWN = 40
 
 @dataclass(frozen=True)
 class RatedColumns(Columns):
-    """Columns of numbers, then of the sides, if they are read at all."""
+    """First columns of numbers, the human rating before others, and last the texts, if any."""
 
     blank: bool = True
-    numbers: tuple[WantedColumn, ...] = ()
-    """The human rating first."""
-    sides: tuple[WantedColumn, ...] = ()
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the numbers and the sides."""
-        return (*self.numbers, *self.sides)
+    sides: tuple[str, ...] = ()
 
     def fault(self, row: Row) -> tuple[str, str] | None:
         """Return the fault of a row and its remedy, or None: a blank number is no fault."""
-        for (name, option, _), text in zip(self.numbers, row.texts, strict=False):
+        for (name, option, _), text in zip(self.first, row.texts, strict=False):
             if not is_blank(text) and not isfinite(number_of(text.encode())):
                 reason = f"the {name} {text[:_MOST_SHOWN]!r} is no number"
                 return reason, f"{option} says where it is; {REMEDY}"
-        for (name, *_), text in zip(self.sides, row.texts[len(self.numbers) :], strict=True):
+        for (name, *_), text in zip(self.last, row.texts[len(self.first) :], strict=True):
             if is_blank(text):
                 return f"the {name} is empty", REMEDY
         return None
 
     def complete(self, row: Row) -> bool:
         """Whether a row has all numbers."""
-        return not any(map(is_blank, row.texts[: len(self.numbers)]))
+        return not any(map(is_blank, row.texts[: len(self.first)]))
 
 
 def check_enough(count: int, skipped: int, file: str, remedy: str) -> None:
@@ -391,8 +385,8 @@ def read_rated_pairs(path: str) -> RatedPairs:
     Raises NotFoundError, and InputError at the first bad row, or for fewer than two rated pairs.
     """
     columns = RatedColumns(
-        numbers=(WantedColumn("human score", "column", 1),),
-        sides=(WantedColumn("source", "column", 2), WantedColumn("target", "column", 3)),
+        first=(WantedColumn("human score", "column", 1),),
+        last=(WantedColumn("source", "column", 2), WantedColumn("target", "column", 3)),
     )
     expected, found, skipped = "score, sentence and sentence are expected", [], 0
     with open_input(path) as stream:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import inspect
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -186,33 +183,10 @@ class _WordList:
 _word_list = functools.lru_cache(_WordList)
 
 
-def imported_rule(path: str) -> type[Rule]:
-    """Import the rule at ``package.module.Class``, which runs the code of that module.
-
-    Raises SettingsError for a module that cannot be imported, or a class that is no rule.
-    """
-    module, _, name = path.rpartition(".")
-    if not module:
-        raise SettingsError(f"module:{path}: expected a module and a class, as module:my.rules.Odd")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise SettingsError(f"module:{path}: cannot be imported: {said}") from error
-    if not (inspect.isclass(found) and issubclass(found, Rule)) or inspect.isabstract(found):
-        raise SettingsError(f"module:{path}: not a rule: bitextfilter.filters.rule has their bases")
-    if lacking := [word for word in ("name", "unit", "origin") if not hasattr(found, word)]:
-        raise SettingsError(f"module:{path}: the rule has no {', '.join(lacking)}")
-    return found
-
-
-def columns_of(rules: Iterable[Rule]) -> list[str]:
-    """Return the columns that *rules* read, by their names there, each once."""
-    return list(dict.fromkeys(rule.column for rule in rules if isinstance(rule, _InColumn)))
-
-
 @dataclass(frozen=True)
-class _InColumn(Bounded):
+class InColumn(Bounded):
+    """A rule whose value is the number in a column."""
+
     sides_apart = True
     in_row = True
 
@@ -227,7 +201,7 @@ class _InColumn(Bounded):
 
 
 @dataclass(frozen=True)
-class ColumnRule(_InColumn):
+class ColumnRule(InColumn):
     """The number in a column is within bounds: also written ``mlp>=0.05``, ``-1>=0.05``, ``3<2``.
 
     A column is a number, negative from the end, or a name of the header; ``score`` without a
@@ -267,7 +241,7 @@ class ColumnRule(_InColumn):
 
 
 @dataclass(frozen=True)
-class TranslationCost(_InColumn):
+class TranslationCost(InColumn):
     """The translator's cost of the target, in a column, is low enough."""
 
     name = "translation-cost"
@@ -278,7 +252,7 @@ class TranslationCost(_InColumn):
 
 
 @dataclass(frozen=True)
-class ReferenceProbability(_InColumn):
+class ReferenceProbability(InColumn):
     """The probability that a person wrote the sentence, in a column, is high enough."""
 
     name = "reference-probability"

@@ -144,13 +144,12 @@ def _named(text: str, spans: Sequence[Span], gains: Floats) -> str:
 def _of_text(source: str, target: str) -> Iterator[str]:
     """Yield what the text alone tells."""
     sides = [[text[slice(*span)].lower() for span in word_spans(text)] for text in (source, target)]
-    negations = [[word for word in words if _is_negation(word)] for words in sides]
+    negations = [
+        [word for word in words if word in NEGATION_WORDS or word.endswith(("n't", "n’t"))]
+        for words in sides
+    ]
     for side, found in enumerate(negations):
         if found and not negations[1 - side]:
             yield f"negation={found[0]}({_SIDES[side]} only)"
     if (fewest := min(map(len, sides))) <= _FRAGMENT:
         yield f"fragment={fewest} word{'s' * (fewest != 1)}"
-
-
-def _is_negation(word: str) -> bool:
-    return word in NEGATION_WORDS or word.endswith(("n't", "n’t"))

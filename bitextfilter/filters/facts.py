@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +43,7 @@ class _Side(Record):
     _fields_ = fields(
         {
             "data": array_of(np.uint8),
-            "starts": array_of(np.int64),
-            "ends": array_of(np.int64),
+            **dict.fromkeys(("starts", "ends"), array_of(np.int64)),
             "count": INTEGER,
         }
     )
@@ -55,17 +55,14 @@ class _Kinds(Record):
     _fields_ = fields(
         {
             **dict.fromkeys(("kinds", "members", "spaces", "breaks"), array_of(np.uint8)),
-            "first": array_of(np.uint32),
-            "second": array_of(np.uint32),
+            **dict.fromkeys(("first", "second"), array_of(np.uint32)),
             "asked": array_of(np.int32),
-            "tables": INTEGER,
-            "answers": INTEGER,
+            **dict.fromkeys(("tables", "answers"), INTEGER),
         }
     )
 
 
 _COUNTS = ("characters", "words", "lone", "spaced words")
-_NUMBERS = ("lengths", "longest", "meetings")
 
 
 class _Facts(Record):
@@ -73,7 +70,7 @@ class _Facts(Record):
 
     _fields_ = fields(
         {
-            **dict.fromkeys(("answers", *_NUMBERS), array_of(np.int32)),
+            **dict.fromkeys(("answers", "lengths", "longest", "meetings"), array_of(np.int32)),
             "stride": INTEGER,
         }
     )
@@ -146,17 +143,6 @@ _Key = tuple[str, str | int]
 _MeetingKey = tuple[str | int, str | int]
 
 
-class _Asked(NamedTuple):
-    """What rules asked for."""
-
-    counts: dict[_Key, Sort]
-    meetings: dict[_MeetingKey, tuple[Sort, Sort]]
-
-    def sorts(self) -> list[Sort]:
-        """Return the sorts whose characters or words are counted, each once."""
-        return [*{_key(sort): sort for sort in self.counts.values()}.values()]
-
-
 class _Known(NamedTuple):
     """Kinds of code points: all of a kind are alike in every sort that was asked for."""
 
@@ -167,32 +153,32 @@ class _Known(NamedTuple):
     """The bit of each meeting."""
 
 
-def _known(asked: _Asked) -> _Known | None:
-    """Group the code points; None if they are of too many kinds."""
+def _known(
+    counts: dict[_Key, Sort], meetings: dict[_MeetingKey, tuple[Sort, Sort]]
+) -> _Known | None:
+    """Group the code points by what was asked for; None if they are of too many kinds."""
     spaces, unspaced = characters.is_space(), characters.in_script(*characters.UNSPACED)
-    sorts: list[Sort] = [~spaces, unspaced, *asked.sorts()]
-    every = [*sorts, *(sort for both in asked.meetings.values() for sort in both)]
+    sorts: list[Sort] = [~spaces, unspaced, *_distinct(counts.values()).values()]
+    every = [*sorts, *(sort for both in meetings.values() for sort in both)]
     edges = np.unique(np.concatenate([[0, _LINE_END, _LINE_END + 1], *map(_places, every)]))
     edges = edges[edges < len(spaces)]
     rows = np.stack([*(_at(sort, edges) for sort in every), edges == _LINE_END], axis=1)
-    _, some, kinds = np.unique(
-        np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True
-    )
+    packed = np.packbits(rows, axis=1)
+    _, some, kinds = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     if len(some) > _MOST_KINDS:
         return None
     of_code = kinds.reshape(-1).astype(np.uint8).repeat(np.diff(edges, append=len(spaces)))
-    rows, tables, meetings = rows[some], len(sorts), len(asked.meetings)
+    rows, tables = rows[some], len(sorts)
     members = np.zeros((len(some), _MOST), dtype=np.uint8)
     members[:, :tables] = rows[:, :tables]
-    bits = np.left_shift(np.uint32(1), np.arange(meetings, dtype=np.uint32))
-    sides = rows[:, tables:-1].reshape(len(some), meetings, 2)
+    bits = np.left_shift(np.uint32(1), np.arange(len(meetings), dtype=np.uint32))
+    sides = rows[:, tables:-1].reshape(len(some), len(meetings), 2)
     first, second = ((sides[:, :, at] * bits).sum(axis=1).astype(np.uint32) for at in (0, 1))
-    ends = ~rows[:, 0]
-    breaks = ends | rows[:, 1]
     table_of = {_key(sort): table for table, sort in enumerate(sorts)}
-    answers = [_COUNTS.index(name) * _MOST + table_of[key] for name, key in asked.counts]
-    answers = [_COUNTS.index("words") * _MOST, 1, *answers]
-    signs = {"spaces": ends, "breaks": breaks}
+    answers = [_COUNTS.index(name) * _MOST + table_of[key] for name, key in counts]
+    asked = np.array([_COUNTS.index("words") * _MOST, 1, *answers], dtype=np.int32)
+    ends = ~rows[:, 0]
+    signs = {"spaces": ends, "breaks": ends | rows[:, 1]}
     return _Known(
         _Kinds(
             kinds=of_code,
@@ -200,20 +186,25 @@ def _known(asked: _Asked) -> _Known | None:
             first=first,
             second=second,
             **{name: np.where(part, 255, 0).astype(np.uint8) for name, part in signs.items()},
-            asked=np.array(answers, dtype=np.int32),
+            asked=asked,
             tables=tables,
-            answers=len(answers),
+            answers=len(asked),
         ),
-        {key: place for place, key in enumerate(asked.counts, 2)},
-        {key: bit for bit, key in enumerate(asked.meetings)},
+        {key: place for place, key in enumerate(counts, 2)},
+        {key: bit for bit, key in enumerate(meetings)},
     )
+
+
+def _distinct(sorts: Iterable[Sort]) -> dict[str | int, Sort]:
+    return {_key(sort): sort for sort in sorts}
 
 
 class FactReader:
     """Reads facts of one batch after another: those that were asked of an earlier one."""
 
     def __init__(self) -> None:
-        self._asked = _Asked({}, {})
+        self._counts: dict[_Key, Sort] = {}
+        self._meetings: dict[_MeetingKey, tuple[Sort, Sort]] = {}
         self._known: _Known | None = None
         self._learnt = (-1, -1)
         """How many counts and meetings were asked for when the code points were grouped."""
@@ -227,27 +218,29 @@ class FactReader:
         library = LIBRARY.open()
         if library is None:
             return None
-        asked = _Asked(self._asked.counts.copy(), self._asked.meetings.copy())
-        sizes = len(asked.counts), len(asked.meetings)
+        sizes = len(self._counts), len(self._meetings)
         if sizes != self._learnt:
-            self._known, self._learnt = _known(asked) or self._known, sizes
-        known = self._known
-        return None if known is None else Facts(self, known, library, texts)
+            known = _known(self._counts.copy(), self._meetings.copy())
+            self._known, self._learnt = known or self._known, sizes
+        return None if self._known is None else Facts(self, self._known, library, texts)
 
     def ask(self, count: str, sort: Sort) -> None:
         """Count a sort in the batches to come, if there is room."""
-        sorts = {_key(some) for some in self._asked.sorts()} | {_key(sort)}
-        if len(sorts) + 2 <= _MOST:
-            self._asked.counts[count, _key(sort)] = sort
+        if len({*_distinct(self._counts.values()), _key(sort)}) + 2 <= _MOST:
+            self._counts[count, _key(sort)] = sort
 
     def ask_meeting(self, first: Sort, second: Sort) -> None:
         """Look for a meeting in the batches to come, if there is room."""
-        if len(self._asked.meetings) < _MOST:
-            self._asked.meetings[_key(first), _key(second)] = first, second
+        if len(self._meetings) < _MOST:
+            self._meetings[_key(first), _key(second)] = first, second
 
 
 class Facts:
-    """Facts of the n sentences of a batch. A method returns None for what was not read."""
+    """Facts of the n sentences of a batch, ``(n,)`` each.
+
+    ``lengths`` in characters; those of the ``longest`` word, scripts without spaces aside;
+    ``word_counts`` between white space; ``unspaced`` characters, of scripts without spaces.
+    """
 
     def __init__(
         self, reader: FactReader, known: _Known, library: ctypes.CDLL, texts: Utf8
@@ -255,63 +248,37 @@ class Facts:
         self._reader, self._known = reader, known
         count = len(texts.starts)
         stride = -(-count // _PAGE) * _PAGE + _LINE
-        places = known.kinds.values["asked"]
-        answers = np.empty((len(places), stride), dtype=np.int32)
-        self._answers = answers[:, :count]
-        self._numbers = {name: np.empty(count, dtype=np.int32) for name in _NUMBERS}
-        facts = _Facts(answers=answers, stride=stride, **self._numbers)
+        answers = np.empty((len(known.kinds.values["asked"]), stride), dtype=np.int32)
+        lengths, longest, self._met = (np.empty(count, dtype=np.int32) for _ in range(3))
+        facts = _Facts(
+            answers=answers, stride=stride, lengths=lengths, longest=longest, meetings=self._met
+        )
         library.side_facts(_side(texts), known.kinds, facts)
+        self._answers = answers[:, :count]
+        self.lengths: Integers = lengths.astype(np.int64)
+        self.longest: Integers = longest.astype(np.int64)
+        self.word_counts: Integers = self._answers[0].astype(np.int64)
+        self.unspaced: Integers = self._answers[1].astype(np.int64)
 
-    @property
-    def lengths(self) -> Integers:
-        """Characters of each sentence, ``(n,)``."""
-        return np.asarray(self._numbers["lengths"].astype(np.int64))
+    def count(self, what: str, sort: Sort) -> Integers | None:
+        """Count characters of a sort, words that have one or are one (``lone``), ``(n,)``.
 
-    @property
-    def longest(self) -> Integers:
-        """Characters of the longest word, scripts without spaces aside, ``(n,)``."""
-        return np.asarray(self._numbers["longest"].astype(np.int64))
-
-    @property
-    def word_counts(self) -> Integers:
-        """Words between white space of each sentence, ``(n,)``."""
-        return np.asarray(self._answers[0].astype(np.int64))
-
-    @property
-    def unspaced(self) -> Integers:
-        """Characters of scripts without spaces of each sentence, ``(n,)``."""
-        return np.asarray(self._answers[1].astype(np.int64))
-
-    def counts(self, sort: Sort) -> Integers | None:
-        """Count the characters of a sort in each sentence, ``(n,)``."""
-        return self._of("characters", sort)
-
-    def words(self, sort: Sort) -> Integers | None:
-        """Count the words that have a character of a sort, ``(n,)``."""
-        return self._of("words", sort)
-
-    def lone_words(self, sort: Sort) -> Integers | None:
-        """Count the words that are one character, of a sort, ``(n,)``."""
-        return self._of("lone", sort)
-
-    def spaced_words(self, sort: Sort) -> Integers | None:
-        """Count as ``words`` does where characters of scripts without spaces are spaces."""
-        return self._of("spaced words", sort)
+        Of ``spaced words``, characters of scripts without spaces are spaces. None if it was not
+        read.
+        """
+        place = self._known.answers.get((what, _key(sort)))
+        if place is None:
+            self._reader.ask(what, sort)
+            return None
+        return np.asarray(self._answers[place].astype(np.int64))
 
     def meetings(self, first: Sort, second: Sort) -> Mask | None:
-        """Return the sentences where the one sort is just before the other, ``(n,)``."""
+        """Return the sentences where the one sort is just before the other, ``(n,)``, if known."""
         bit = self._known.meetings.get((_key(first), _key(second)))
         if bit is None:
             self._reader.ask_meeting(first, second)
             return None
-        return np.asarray(self._numbers["meetings"] >> np.int32(bit) & 1, dtype=bool)
-
-    def _of(self, count: str, sort: Sort) -> Integers | None:
-        place = self._known.answers.get((count, _key(sort)))
-        if place is None:
-            self._reader.ask(count, sort)
-            return None
-        return np.asarray(self._answers[place].astype(np.int64))
+        return np.asarray(self._met >> np.int32(bit) & 1, dtype=bool)
 
 
 def repeats(texts: Utf8, times: int, spaces: int, longest: int) -> tuple[Mask, Integers] | None:
@@ -369,9 +336,3 @@ def distance_bounds(one: Utf8, other: Utf8, asked: Mask) -> Integers | None:
     bounds = np.empty(len(asked), dtype=np.int32)
     library.pair_bags(_side(one), _side(other), np.ascontiguousarray(asked), bounds)
     return bounds.astype(np.int64)
-
-
-@functools.cache
-def letters_in(*scripts: str) -> Mask:
-    """Return the table of the alphabetic characters of Unicode scripts."""
-    return characters.is_alphabetic() & characters.in_script(*scripts)

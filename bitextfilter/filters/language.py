@@ -12,7 +12,6 @@ import regex
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.facts import letters_in
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
 from bitextfilter.filters.web import without_addresses
@@ -122,6 +121,12 @@ class Script(Bounded):
         return shares
 
 
+@functools.cache
+def _letters_in(*scripts: str) -> Mask:
+    """Return the table of the alphabetic characters of Unicode scripts."""
+    return characters.is_alphabetic() & characters.in_script(*scripts)
+
+
 def _plain_share(texts: Sequence[str], scripts: Sequence[str]) -> Floats:
     return _share(*_weighed(BatchSide(texts), scripts), of_nothing=1)
 
@@ -129,7 +134,7 @@ def _plain_share(texts: Sequence[str], scripts: Sequence[str]) -> Floats:
 def _share_in(side: BatchSide, *scripts: str) -> Floats:
     """Return the share of the letters of each sentence that are in *scripts*, ``(n,)``."""
     letters = side.counted(characters.is_alphabetic())
-    return _share(side.counted(letters_in(*scripts)), letters, of_nothing=1)
+    return _share(side.counted(_letters_in(*scripts)), letters, of_nothing=1)
 
 
 _WORTH = {"Hani": 3, "Hang": 2, "Hira": 2, "Kana": 2, "Yiii": 2}
@@ -147,10 +152,10 @@ def _weighed(side: BatchSide, scripts: Sequence[str]) -> tuple[Integers, Integer
 
     A character of a dense script counts as several: a Latin name may be longer than the rest.
     """
-    own = side.counted(letters_in(*scripts, "Common", "Inherited"))
+    own = side.counted(_letters_in(*scripts, "Common", "Inherited"))
     letters = side.counted(characters.is_alphabetic())
     for script in set(scripts) & set(_WORTH):
-        more = (_WORTH[script] - 1) * side.counted(letters_in(script))
+        more = (_WORTH[script] - 1) * side.counted(_letters_in(script))
         own, letters = own + more, letters + more
     return own, letters
 

@@ -17,7 +17,6 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from rapidfuzz.process import cpdist
 
 from bitextfilter.arrays import Floats, Mask, Scores
-from bitextfilter.filters import facts
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, PairFault
 from bitextfilter.filters.web import without_addresses
@@ -100,7 +99,7 @@ class Similarity(Bounded):
         most -= _ROUNDING
         unsure = 1 - np.ptp(lengths, axis=0) / longest > most
         asked = unsure & (longest <= _LONGEST)
-        bounds = facts.distance_bounds(pairs.source.utf8, pairs.target.utf8, asked)
+        bounds = pairs.distance_bounds(asked)
         if bounds is None:
             return None
         return np.asarray(~unsure | (1 - bounds / longest <= most))

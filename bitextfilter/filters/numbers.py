@@ -91,11 +91,8 @@ def raised_values(text: str) -> set[str]:
 
     ``CO₂`` may be CO2, and a note ² may be missing.
     """
-    return {str(int(_unraised(found))) for found in _RAISED.findall(text)}
-
-
-def _unraised(digits: str) -> str:
-    return "".join(str(unicodedata.digit(sign)) for sign in digits)
+    raised = (map(unicodedata.digit, found) for found in _RAISED.findall(text))
+    return {str(int("".join(map(str, digits)))) for digits in raised}
 
 
 def in_ascii(text: str) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
-from bitextfilter.filters.facts import SPREAD, FactReader, Facts, Sort, holds, sketched
+from bitextfilter.filters import facts
+from bitextfilter.filters.facts import SPREAD, FactReader, Facts, Sort, holds
 from bitextfilter.io.columns import Utf8, Utf8Texts, utf8_of
 from bitextfilter.languages import any_language
 from bitextfilter.text import characters
@@ -95,17 +96,17 @@ class BatchSide:
 
     def counted(self, sort: Sort) -> Integers:
         """Count the characters of a sort in each sentence, shape ``(n,)``."""
-        found = self._facts.counts(sort) if self._facts else None
+        found = self._facts.count("characters", sort) if self._facts else None
         return self.count(self.mask_of(sort)) if found is None else found
 
     def words_holding(self, sort: Sort) -> Integers:
         """Count the words that have a character of a sort, shape ``(n,)``."""
-        found = self._facts.words(sort) if self._facts else None
+        found = self._facts.count("words", sort) if self._facts else None
         return self.words_with(self.mask_of(sort)) if found is None else found
 
     def lone_words(self, sort: Sort) -> Integers:
         """Count the words that are a single character, of a sort, shape ``(n,)``."""
-        found = self._facts.lone_words(sort) if self._facts else None
+        found = self._facts.count("lone", sort) if self._facts else None
         if found is not None:
             return found
         single = self.word_lengths == 1
@@ -132,13 +133,17 @@ class BatchSide:
 
         Shape ``(hits,)`` each.
         """
-        found = sketched(self.utf8, sketches) if self.reader else None
+        found = facts.sketched(self.utf8, sketches) if self.reader else None
         if found is not None:
             return found
         first, last = self.letter_runs
         here = self.sketches(first, last)
         known = np.isin(here, sketches)
         return np.searchsorted(self.ends, first[known]), here[known]
+
+    def repeats(self, times: int, spaces: int, longest: int) -> tuple[Mask, Integers] | None:
+        """Return the sentences that may repeat a piece: see ``facts.repeats``."""
+        return facts.repeats(self.utf8, times, spaces, longest)
 
     @property
     def longest_words(self) -> Integers:
@@ -276,7 +281,7 @@ class BatchSide:
             scripts = (name for name, own in characters.UNSPACED.items() if own == size)
             unspaced += self.counted(characters.in_script(*scripts)) / size
         letters = characters.in_category("L", "N")
-        others = self._facts.spaced_words(letters) if self._facts else None
+        others = self._facts.count("spaced words", letters) if self._facts else None
         if others is None:
             others = self.spaced.words_holding(letters)
         return np.where(unspaced > 0, np.maximum(1, others + unspaced), words)
@@ -397,6 +402,10 @@ class Pairs:
         for side in self.sides:
             side.reader = reader
         return self
+
+    def distance_bounds(self, asked: Mask) -> Integers | None:
+        """Return bounds below the edit distances of the sides: see ``facts.distance_bounds``."""
+        return facts.distance_bounds(self.source.utf8, self.target.utf8, asked)
 
     def column(self, name: str) -> Floats:
         """Return the numbers of the column *name*, shape ``(n,)``; NaN: no number."""

@@ -219,7 +219,9 @@ class LineFilter:
         lines = LineFields(window, self.parser)
         if self.width is not None:
             for index in np.flatnonzero(lines.columns != self.width).tolist():
-                lines.refuse(index, _fault_of_width(int(lines.columns[index]), self.width))
+                count = int(lines.columns[index])
+                columns = "1 column" if count == 1 else f"{count} columns"
+                lines.refuse(index, f"{columns}, but the header has {self.width}")
         bad = lines.first_bad()
         if bad is not None and not self.reject:
             return FilteredLines(len(lines), 1, Tally(), b"", b"", bad)
@@ -283,7 +285,3 @@ class LineFilter:
             text = "\t".join([*added, *([printable(verdict(index))] if self.explain else [])])
             output += (lines.line(index), b"\t", text.encode(), lines.ending(index))
         return b"".join(output)
-
-
-def _fault_of_width(columns: int, width: int) -> str:
-    return f"{columns} column{'s' * (columns > 1)}, but the header has {width}"

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters import facts
 from bitextfilter.filters.facts import SPREAD
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Cost, SideFault
@@ -112,7 +111,7 @@ class Repetition(SideFault):
 
     def faulty(self, side: BatchSide) -> Mask:
         """Return the sentences that repeat a piece, shape ``(n,)``."""
-        suspects = facts.repeats(side.utf8, self.repeats, self.shortest - 1, self.longest)
+        suspects = side.repeats(self.repeats, self.shortest - 1, self.longest)
         if suspects is None:
             written = _Written(side)
             return self._repeating(side, written, self._lags(written))
@@ -131,7 +130,7 @@ class Repetition(SideFault):
                 continue
             some = side.at(places)
             written = _Written(some)
-            known = facts.repeats(some.utf8, self.repeats, self.shortest - 1, self.longest)
+            known = some.repeats(self.repeats, self.shortest - 1, self.longest)
             lags = self._lags(written) if known is None else known[1].tolist()
             counts = self._repeating(some, written, lags, self.least)
             for at in np.flatnonzero(~counts).tolist():

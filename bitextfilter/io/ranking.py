@@ -25,7 +25,6 @@ from bitextfilter.io.rows import (
     RawLines,
     RowParser,
     RowReader,
-    WantedColumn,
     number_of,
 )
 from bitextfilter.io.spill import Spill
@@ -47,19 +46,6 @@ _Sizes = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
-class ScoredColumns(Columns):
-    """The column of the score, which may be empty, and the *sides* to read."""
-
-    score: int | str = -1
-    sides: tuple[str, ...] = ()
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the score, then the sides."""
-        sides = (side for side in super().wanted() if side.name in self.sides)
-        return (WantedColumn("score", "--column", self.score), *sides)
-
-
-@dataclass(frozen=True)
 class ScoredRows:
     """Consecutive rows: lines with endings, scores and texts of the good ones, and the bad ones."""
 
@@ -75,8 +61,8 @@ class ScoredRows:
         return len(self.lines) + len(self.bad)
 
 
-def scored_windows(reader: RowReader, columns: ScoredColumns) -> Iterator[ScoredRows]:
-    """Yield the rows of a reader of *columns*, some thousands at a time."""
+def scored_windows(reader: RowReader, columns: Columns) -> Iterator[ScoredRows]:
+    """Yield the rows of a reader of *columns*, some thousands at a time: first the score."""
     place, *sides = (reader.place(wanted) for wanted in columns.wanted())
     for window in reader.lines(_BLOCK):
         rows = _parse_good_rows(window, reader.parser, place, sides)

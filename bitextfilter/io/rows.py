@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
@@ -41,55 +41,60 @@ class WantedColumn(NamedTuple):
     where: int | str
 
 
+def optional(name: str, option: str, where: int | str | None) -> tuple[WantedColumn, ...]:
+    """Return a column, or nothing if its option is not given."""
+    return () if where is None else (WantedColumn(name, option, where),)
+
+
+SIDES = ("source", "target")
+
+Fault = Callable[["Row"], tuple[str, str] | None]
+"""Returns the fault of a row and its remedy; None if the row is good."""
+
+
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a pair: 1-based, negative from the end, or names of a header."""
+    """The columns of a pair, or of some of its *sides*, between *first* and *last* ones.
+
+    They are 1-based, negative from the end, or names of a header.
+    """
 
     source: int | str = 1
     target: int | str = 2
     blank: bool = False
-    """Empty sides are good."""
+    """Empty texts are good."""
+    sides: tuple[str, ...] = SIDES
+    first: tuple[WantedColumn, ...] = ()
+    last: tuple[WantedColumn, ...] = ()
 
     def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the two columns, source first."""
-        return (
-            WantedColumn("source", "--scol", self.source),
-            WantedColumn("target", "--tcol", self.target),
-        )
+        """Return the first columns, the sides, and the last columns."""
+        pair = zip(SIDES, ("--scol", "--tcol"), (self.source, self.target), strict=True)
+        sides = (WantedColumn(*side) for side in pair if side[0] in self.sides)
+        return (*self.first, *sides, *self.last)
 
+    def blank_fault(self, *needed: str) -> Fault:
+        """Return the fault of rows where a *needed* column is blank."""
+        places = [(i, each.name) for i, each in enumerate(self.wanted()) if each.name in needed]
 
-@dataclass(frozen=True)
-class TemplatedColumns(Columns):
-    """The columns of a pair, and of the parse or template of its target."""
+        def fault(row: Row) -> tuple[str, str] | None:
+            empty = next((name for place, name in places if is_blank(row.texts[place])), None)
+            return None if empty is None else (f"the {empty} is empty", REMEDY)
 
-    template: int | str = 3
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the columns, the template last."""
-        return (*super().wanted(), WantedColumn("template", "--template-column", self.template))
+        return fault
 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column of sentences, the whole line if *column* is None; perhaps one of templates.
-
-    With a *template* column, the sentences are in the first column by default.
-    """
+    """A column of sentences, the whole line if *column* is None."""
 
     column: int | str | None = None
     blank: bool = False
     """Empty sentences are good."""
-    template: int | str | None = None
 
     def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the columns, the sentence first, or nothing for the whole line."""
-        if self.template is not None:
-            where = 1 if self.column is None else self.column
-            template = WantedColumn("template", "--template-column", self.template)
-            return (WantedColumn("sentence", "--column", where), template)
-        if self.column is None:
-            return ()
-        return (WantedColumn("sentence", "--column", self.column),)
+        """Return the column, or nothing for the whole line."""
+        return optional("sentence", "--column", self.column)
 
 
 class Row(NamedTuple):
@@ -361,22 +366,6 @@ class RowReader:
             return self._bom
         added = "".join(f"\t{name}" for name in names).encode()
         return self._bom + self.header + added + (self.header_ending or b"\n")
-
-    def named_first_line(self, known: Mapping[int, str], names: Sequence[str]) -> bytes:
-        """Return the first line as ``first_line`` does, with a header even if the file has none.
-
-        That one has the columns of the first row: by index the *known* names, else ``column 3``.
-        """
-        line = self.first_line(names)
-        if not self.starts or self.header is not None:
-            return line
-        ahead = self.ahead(1)
-        first = without_ending(ahead[0]) if ahead else b""
-        places = range(max([first.count(b"\t"), *known]) + 1)
-        named = {place % len(places): name for place, name in known.items()}
-        made = [named.get(place, f"column {place + 1}") for place in places]
-        ending = ahead[0][len(first) :] if ahead else b""
-        return line + "\t".join([*made, *names]).encode() + (ending or b"\n")
 
     def ahead(self, count: int) -> list[bytes]:
         """Wait for the next *count* lines, fewer if they hold 1 MiB, and return them, unread."""

@@ -242,22 +242,15 @@ def _marks(
     return marks
 
 
-def weighted_auc(scores: Floats, good: Floats, weights: Floats) -> float:
-    """Return the AUC of weighted rows: how often a good row scores higher than a bad one.
+def weighted_auc(scores: Floats, good: Floats) -> Statistic:
+    """Return the function from weights to the AUC: how often a good row scores higher than a bad.
+
+    The AUC is from 0 to 1, ties as half; NaN where either kind has no weight.
 
     Args:
-        scores: ``(n,)``.
+        scores: ``(n,)``; rows of equal score share a cell.
         good: the share of each row that is good, 0 to 1: ``(n,)``.
-        weights: ``(n,)``.
-
-    Returns:
-        From 0 to 1, ties as half; NaN where either kind has no weight.
     """
-    return float(_auc(scores, good)([weights])[()])
-
-
-def _auc(scores: Floats, good: Floats) -> Statistic:
-    """Return the function from weights to the AUC; rows of equal score share a cell."""
     distinct, cell = np.unique(-scores, return_inverse=True)
     contrast = Contrast(-distinct, -distinct)
 
@@ -274,7 +267,7 @@ def _auc(scores: Floats, good: Floats) -> Statistic:
 def column_auc(rows: JudgedRows, column: str, bootstrap: Bootstrap) -> Estimate:
     """Return the weighted AUC of a score among the rows that no rule drops."""
     free = ~rows.ruled
-    auc = _auc(rows.scores[free, rows.names.index(column)], rows.good[free])
+    auc = weighted_auc(rows.scores[free, rows.names.index(column)], rows.good[free])
     found = estimates(rows.strata(), lambda drawn: auc([rows.drawn(drawn)[free]]), bootstrap)
     return Estimate(*found.tolist())
 
@@ -302,7 +295,11 @@ _COLUMNS = {
 }
 _NOTHING: dict[str, Any] = dict.fromkeys((*FIGURES, "cut", "labels", "value"))
 _NOTHING |= {"mark": "", "signature": ""}
-"""The values that a record of another kind lacks."""
+
+
+def _record(kind: str, name: str, **known: Any) -> dict[str, Any]:
+    """Return a record; the values that are not *known* are of records of another kind."""
+    return {**_NOTHING, "kind": kind, "name": name, **known}
 
 
 def judgement_result(
@@ -331,33 +328,28 @@ def _auc_record(
 ) -> dict[str, Any]:
     auc = column_auc(rows, name, bootstrap)
     line = signature(f"auc = {auc.value:.4f}", column=name, **facts)
-    labels = int((~rows.ruled).sum())
-    known = {"kind": "auc", "name": name, "labels": labels, "value": auc, "signature": line}
-    return _NOTHING | known
+    return _record("auc", name, labels=int((~rows.ruled).sum()), value=auc, signature=line)
 
 
 def _reason_records(rows: JudgedRows, bootstrap: Bootstrap) -> list[dict[str, Any]]:
-    shares = good_shares(rows, bootstrap)
-    sizes = np.bincount(rows.stratum, rows.weights)
+    shares = good_shares(rows, bootstrap).T.tolist()
+    sizes = np.bincount(rows.stratum, rows.weights).tolist()
     labels = np.bincount(rows.stratum).tolist()
     return [
-        _NOTHING
-        | {"kind": "reason", "name": reason, "labels": labels[place], "rows": float(sizes[place])}
-        | {"precision": Estimate(*shares[:, place].tolist())}
-        for place, reason in enumerate(rows.reasons)
+        _record("reason", name, labels=count, rows=size, precision=Estimate(*share))
+        for name, count, size, share in zip(rows.reasons, labels, sizes, shares, strict=True)
     ]
 
 
 def _cut_record(cut: JudgedCut, facts: dict[str, str | float]) -> dict[str, Any]:
     line = signature(f"cut = {cut.cut!r}", column=cut.column, **facts) if cut.mark else ""
-    known = {"kind": "cut", "name": cut.column, "cut": cut.cut, "labels": cut.labels}
-    return _NOTHING | known | cut.figures | {"mark": cut.mark, "signature": line}
+    known = {"cut": cut.cut, "labels": cut.labels, **cut.figures}
+    return _record("cut", cut.column, **known, mark=cut.mark, signature=line)
 
 
 def _agreement_record(figure: AgreementFigure) -> dict[str, Any]:
     value = None if isnan(figure.value) else figure.value
-    known = {"kind": figure.measure, "name": ", ".join(figure.annotators)}
-    return _NOTHING | known | {"labels": figure.rows, "value": value}
+    return _record(figure.measure, ", ".join(figure.annotators), labels=figure.rows, value=value)
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
@@ -451,23 +443,18 @@ _APART = 4
 """Numbers that differ by a fourth of the scale are a disagreement."""
 
 
-def disagreements(judgements: Judgements) -> list[int]:
-    """Return the places of rows whose labels differ, in order; numbers by a fourth of the scale."""
-    scale = judgements.scale
-    least = 1.0 if scale.words else (scale.high - scale.low) / _APART
-    return [
-        place
-        for place, unit in zip(judgements.judged, _units(judgements), strict=True)
-        if max(unit) - min(unit) >= least
-    ]
-
-
 def disagreements_table(judgements: Judgements) -> list[list[str]]:
-    """Return a header, and for each row of disagreement its texts and everybody's label."""
-    names, rows = judgements.annotators, judgements.sample.rows
+    """Return a header, and for each row of disagreement its texts and everybody's label.
+
+    Words disagree if they differ, numbers by a fourth of the scale.
+    """
+    names, scale = judgements.annotators, judgements.scale
+    least = 1.0 if scale.words else (scale.high - scale.low) / _APART
     table = [["row", "source", "target", *names]]
-    for place in disagreements(judgements):
-        row, labels = rows[place], judgements.of(place)
+    for place, unit in zip(judgements.judged, _units(judgements), strict=True):
+        if max(unit) - min(unit) < least:
+            continue
+        row, labels = judgements.sample.rows[place], judgements.of(place)
         cells = (labels[name].label if name in labels else "" for name in names)
         table.append([str(row.row), row.source, row.target, *cells])
     return table

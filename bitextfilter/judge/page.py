@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bitextfilter import __version__
 from bitextfilter.judge.judgements import Judgements, RowSample, SampledRow, Scale
-from bitextfilter.reports.charts import xml_text
-from bitextfilter.reports.page import SideLanguages, environment, policy_of, resource
+from bitextfilter.reports.page import SideLanguages, rendered
 
 _NUMBER = re.compile(r"\d+(?:[.,:/'\u00a0\u202f\u066b\u066c]\d+)*")
 
@@ -73,20 +71,7 @@ class JudgePage:
 
     def html(self) -> bytes:
         """Return the page."""
-        style = resource("report.css") + resource("judge.css")
-        script = resource("judge.js")
-        text = (
-            environment()
-            .get_template("judge.html")
-            .render(
-                page=self,
-                policy=policy_of(style, script),
-                style=style,
-                script=script,
-                version=__version__,
-            )
-        )
-        return xml_text(text).encode()
+        return rendered("judge/judge", page=self)
 
     def data(self) -> dict[str, Any]:
         """Return the data of the script."""

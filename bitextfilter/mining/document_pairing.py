@@ -21,6 +21,7 @@ from bitextfilter.io.documents import DocumentStore
 from bitextfilter.io.files import naming_output
 from bitextfilter.io.vectors import VectorFile, VectorWriter
 from bitextfilter.io.work_folder import check_plan, claim, read_plan, write_plan
+from bitextfilter.mining.collection_mining import remove_drafts
 from bitextfilter.mining.comparable import Mined
 from bitextfilter.mining.document_pairs import (
     DocumentVectors,
@@ -35,7 +36,6 @@ from bitextfilter.mining.document_pairs import (
     one_to_one,
     probabilities,
 )
-from bitextfilter.mining.model_alignment import remove_drafts
 from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.search.tasks import (

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Integers, Scores, Vectors
+from bitextfilter.errors import SettingsError
 from bitextfilter.mining.link_costs import (
     BackgroundVectors,
     KnownBefore,
@@ -53,6 +54,8 @@ from bitextfilter.mining.monotonic import (
     with_scores,
 )
 from bitextfilter.mining.word_coverage import Encode, WordCoverage, document_words
+from bitextfilter.scoring.model import Model
+from bitextfilter.settings import none_of
 from bitextfilter.similarity.vectors import unit_rows
 
 _WORDS = re.compile(r"\w+")
@@ -401,3 +404,51 @@ class _PenalisedCosts:
                     cell = (self._numbers[span.size], *place)
                     found[cell] = plain[cell] + self._penalties[span]
         return found
+
+
+Align = Callable[[Sequence[str], Sequence[str]], Alignment]
+"""Function that aligns the sentences of two documents."""
+_EncodeIn = Callable[[str, Sequence[str]], Vectors]
+"""Function from a language and ``n`` sentences to their vectors ``(n, dim)``."""
+
+
+def aligner(
+    by: str,
+    settings: LinkSettings,
+    model: Model | None = None,
+    classifier: bool = False,
+    encode: _EncodeIn | None = None,
+) -> Align:
+    """Return the function that aligns two documents.
+
+    Args:
+        by: ``model``, ``words`` or ``length``.
+        settings: sizes and costs of links; not for ``length``.
+        model: needed by ``model``.
+        classifier: let the model's classifier re-score links.
+        encode: encodes by the model; None for ``model.encode``.
+
+    Raises:
+        SettingsError: *by* is unknown, or the model or its classifier is missing.
+    """
+    if by == "length":
+        return align_by_lengths
+    if by == "words":
+        return partial(align_by_words, settings=settings)
+    if by != "model":
+        raise SettingsError(f"by {none_of(by, ('model', 'words', 'length'))}")
+    if model is None:
+        raise SettingsError("alignment by a model needs one; by words or length does not")
+    if classifier and model.classifier is None:
+        raise SettingsError(f"--classifier: the model {model.name} has none")
+    encode = encode or (lambda language, sentences: model.encode(sentences, language))
+    first, second = (partial(encode, language) for language in model.languages)
+    sample = model.background
+    background = None if sample is None else (sample.source, sample.target)
+
+    def probabilities(sources: list[str], targets: list[str]) -> Scores:
+        return model.score(sources, targets, "mlp")["mlp"]
+
+    scorer = probabilities if classifier else None
+    resources = DocumentModel((first, second), background, scorer)
+    return partial(align_by_vectors, model=resources, settings=settings)

@@ -283,17 +283,7 @@ class Report:
 
     def html(self) -> bytes:
         """Return the page."""
-        style, script = resource("report.css"), resource("report.js")
-        page = environment().get_template("report.html")
-        text = page.render(
-            report=self,
-            unit=self.survey.unit,
-            policy=policy_of(style, script),
-            style=style,
-            script=script,
-            version=__version__,
-        )
-        return xml_text(text).encode()
+        return rendered("reports/report", report=self, unit=self.survey.unit)
 
     @property
     def contents(self) -> list[tuple[str, str]]:
@@ -352,11 +342,32 @@ def _reason_charts(corpus: Corpus) -> list[Chart]:
     return [reasons_chart(found, len(corpus.survey))] if found.any else []
 
 
+def rendered(name: str, **values: Any) -> bytes:
+    """Return a page of a template, such as ``judge/judge``, for *values*.
+
+    It has the script ``judge/judge.js``, and the style of the report followed by its own. Its
+    content security policy allows these alone, by their digests.
+    """
+    styles = dict.fromkeys(("reports/report.css", f"{name}.css"))
+    style, script = "".join(map(_resource, styles)), _resource(f"{name}.js")
+    digests = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (style, script)
+    ]
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digests[0]}'; script-src 'sha256-{digests[1]}'; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+    own = {"policy": policy, "style": style, "script": script, "version": __version__}
+    text = environment().get_template(f"{name}.html").render(**own, **values)
+    return xml_text(text).encode()
+
+
 @cache
 def environment() -> Environment:
     """Return the environment of the templates; all text is escaped."""
     made = Environment(
-        loader=FunctionLoader(resource),
+        loader=FunctionLoader(_resource),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -375,18 +386,6 @@ def environment() -> Environment:
     return made
 
 
-def resource(name: str) -> str:
-    """Return the text of a file of this folder."""
-    return (files("bitextfilter.reports") / name).read_text(encoding="utf-8")
-
-
-def policy_of(style: str, script: str) -> str:
-    """Return the content security policy of a page with one style and one script."""
-    digests = [
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for text in (style, script)
-    ]
-    return (
-        f"default-src 'none'; style-src 'sha256-{digests[0]}'; script-src 'sha256-{digests[1]}'; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-    )
+def _resource(name: str) -> str:
+    """Return the text of a file of the package."""
+    return (files("bitextfilter") / name).read_text(encoding="utf-8")

@@ -121,6 +121,8 @@ def near_thresholds(
     return places
 
 
+LARGEST = 3.4e38
+"""The highest score: scores are kept as float32."""
 SAMPLE_SIZE = 20_000
 MOST_LABELS = 255
 OTHER_LABELS = "(other labels)"
@@ -192,7 +194,7 @@ class Survey:
 
     ``names`` are those of the scores, ``unit`` that of the lengths; ``labels`` are the distinct
     labels as they came: those after the first 255 are one, ``(other labels)``. ``reasons`` are
-    counted.
+    counted, and so are rows without all scores, which are left out: ``unscored``.
     """
 
     def __init__(self, names: Sequence[str], *, unit: str = "words", seed: int = 1) -> None:
@@ -201,6 +203,7 @@ class Survey:
         self.unit = unit
         self.labels: list[str] = []
         self.reasons = ReasonCounts()
+        self.unscored = 0
         self._count = COUNTS[unit]
         self._scores = [array("f") for _ in self.names]
         self._lengths = (array("I"), array("I"))
@@ -214,6 +217,9 @@ class Survey:
 
     def add(self, rows: Sequence[Sample]) -> None:
         """Take the next rows of the stream."""
+        given = len(rows)
+        rows = [row for row in rows if all(abs(score) <= LARGEST for score in row.scores)]
+        self.unscored += given - len(rows)
         for place, scores in enumerate(self._scores):
             scores.extend([row.scores[place] for row in rows])
         self._lengths[0].extend(self._count([row.source for row in rows]))

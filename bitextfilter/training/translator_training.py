@@ -17,7 +17,6 @@ from torch.utils.checkpoint import checkpoint
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.bleu import bleu, check_bleu
-from bitextfilter.io.rows import TemplatedColumns
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.settings import from_groups, group_rows
 from bitextfilter.text.normalise import Normalisation
@@ -202,7 +201,7 @@ class TranslatorTraining(TrainingRun):
             check_bleu()
         name, wanted = self.config.architecture, self.config.architecture in TEMPLATED
         for file in self.files.pair_files():
-            given = file.target is None and isinstance(file.columns, TemplatedColumns)
+            given = file.target is None and bool(file.columns.last)
             if given != wanted:
                 raise SettingsError(
                     f"{file.source}: the architecture {name} "

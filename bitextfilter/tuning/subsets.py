@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from math import inf, isnan, nan
 from pathlib import Path
@@ -15,8 +15,8 @@ from urllib.parse import quote
 import numpy as np
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.filters.custom import columns_of
 from bitextfilter.filters.pipeline import LineFilter, Pipeline
+from bitextfilter.filters.registry import columns_of
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import open_input, open_output
 from bitextfilter.io.ranking import Ranking, SelectionSettings
@@ -66,17 +66,6 @@ class System:
 
 
 @dataclass(frozen=True)
-class _Columns(Columns):
-    """The two sides and the score of a system, which may be blank."""
-
-    blank: bool = True
-    besides: tuple[WantedColumn, ...] = ()
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        return (*super().wanted(), *self.besides)
-
-
-@dataclass(frozen=True)
 class ScoredFile:
     """A TSV of pairs and their scores. It is read once for each system."""
 
@@ -87,7 +76,7 @@ class ScoredFile:
     @contextmanager
     def reader(self, besides: Sequence[WantedColumn] = ()) -> Iterator[RowReader]:
         """Open the file. Raises NotFoundError, and InputError for an unknown column."""
-        wanted = _Columns(self.columns.source, self.columns.target, besides=tuple(besides))
+        wanted = replace(self.columns, blank=True, last=tuple(besides))
         with open_input(self.path) as stream:
             yield RowReader(stream, self.path, wanted, self.header, _REMEDY)
 

@@ -26,11 +26,11 @@ from pathlib import Path
 import numpy as np
 
 from bitextfilter.arrays import Vectors
+from bitextfilter.damage.material import words_of
+from bitextfilter.damage.mistakes import MISTAKES
+from bitextfilter.damage.noise import CLEAN, CRAWL_NOISE, NoiseSettings, noisy_pairs
 from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.io.workers import map_in_order
-from bitextfilter.noise.damage import CLEAN, CRAWL_NOISE, NoiseSettings, noisy_pairs
-from bitextfilter.noise.material import words_of
-from bitextfilter.noise.mistakes import MISTAKES
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.neighbours import Neighbours

@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "train-a-pair"))
 import pairs as recipe
 
 from bitextfilter.commands.frame.training import language_file, weighted
+from bitextfilter.damage.noise import NoiseSettings
 from bitextfilter.models.folders import find_model, read_config
-from bitextfilter.noise.damage import NoiseSettings
 from bitextfilter.scoring.model import load
 from bitextfilter.text.words import word_units
 from bitextfilter.training.multilingual import LanguageTexts, read_multilingual

@@ -15,7 +15,7 @@ from toys import DIM, sentences, toy_model
 
 from bitextfilter.commands import align
 from bitextfilter.io.records import read_record, write_record
-from bitextfilter.mining import model_alignment
+from bitextfilter.mining import collection_mining
 from bitextfilter.scoring.model import Model
 from bitextfilter.search import clusters, faiss_index
 from bitextfilter.search import tasks as search
@@ -106,7 +106,7 @@ def test_stopped_while_encoding(
     most: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bitextfilter.mining.model_alignment._SAFE_ROWS", 100)
+    monkeypatch.setattr("bitextfilter.mining.collection_mining._SAFE_ROWS", 100)
     options = ("--batch-size", "60", "--resume", tmp_path / "kept")
     whole = output(model, *files)
     encoded.count, encoded.most = 0, most
@@ -379,7 +379,7 @@ def test_indexes_that_cannot_serve(model: Path, files: tuple[Path, Path], tmp_pa
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
-    monkeypatch.setattr(model_alignment, "_FEWEST_ROWS", 10)
+    monkeypatch.setattr(collection_mining, "_FEWEST_ROWS", 10)
 
 
 @pytest.mark.gate(1)
@@ -533,7 +533,7 @@ def test_a_recall_that_cannot_be_reached_is_said(
 def test_faiss_that_is_not_there(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_alignment, "_FEWEST_ROWS", 10)
+    monkeypatch.setattr(collection_mining, "_FEWEST_ROWS", 10)
     monkeypatch.setitem(sys.modules, "faiss", None)
     refused = run(model, *files, "--index", "ivf")
     assert refused.exit_code == 69
@@ -554,13 +554,13 @@ def test_faiss_that_is_not_there(
     ],
 )
 def test_which_kind_of_search(asked: str, sizes: tuple[int, int], kind: str) -> None:
-    assert model_alignment.search_kind(asked, sizes) == kind
+    assert collection_mining.search_kind(asked, sizes) == kind
 
 
 def test_which_kind_of_search_on_a_gpu() -> None:
-    assert model_alignment.search_kind("auto", (10**8, 10**7), on_gpu=True) == "exact"
-    assert model_alignment.search_kind("auto", (10**8, 10**7 + 1), on_gpu=True) == "clusters"
-    assert model_alignment.search_kind("clusters", (10**5, 10**5), on_gpu=True) == "clusters"
+    assert collection_mining.search_kind("auto", (10**8, 10**7), on_gpu=True) == "exact"
+    assert collection_mining.search_kind("auto", (10**8, 10**7 + 1), on_gpu=True) == "clusters"
+    assert collection_mining.search_kind("clusters", (10**5, 10**5), on_gpu=True) == "clusters"
 
 
 def test_on_a_gpu_it_is_the_same(
@@ -568,7 +568,7 @@ def test_on_a_gpu_it_is_the_same(
 ) -> None:
     """Here the search of a GPU computes on the processor."""
     whole = output(model, *files)
-    monkeypatch.setattr(model_alignment, "searching_device", lambda *_: "cpu")
+    monkeypatch.setattr(collection_mining, "searching_device", lambda *_: "cpu")
     manifest = tmp_path / "run.json"
     done = run(model, *files, "--manifest", manifest)
     assert done.stdout == whole

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from console import ROOT
 
 from bitextfilter.commands.noise import main
-from bitextfilter.noise.damage import CLEAN, CRAWL_NOISE, NOISE_KINDS, NoiseSettings, noisy_pairs
-from bitextfilter.noise.mistakes import MISTAKES
+from bitextfilter.damage.mistakes import MISTAKES
+from bitextfilter.damage.noise import CLEAN, CRAWL_NOISE, NOISE_KINDS, NoiseSettings, noisy_pairs
 from bitextfilter.text.features import REMOVABLE_NEGATIONS
 
 NAMES = [f"Anna{letter}" for letter in "abcdefgh"] * 5

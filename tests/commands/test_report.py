@@ -445,8 +445,6 @@ def test_plots(tmp_path: Path) -> None:
 
 
 def test_plots_need_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in [name for name in sys.modules if name.startswith("bitextfilter.reports.plots")]:
-        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     message = "--plots needs matplotlib, which is not installed; pip install 'bitextfilter[report]'"
     says_one_line(call("--plots", tmp_path / "plots"), 69, message)

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from console import ROOT, heeding, leaves, scripts
 
 from bitextfilter.commands import run as command
-from bitextfilter.recipes.plan import Spelling
+from bitextfilter.recipes.recipe import Spelling
 
 PAIRS = "".join(f"row &amp; {n}\tZeile {n}\t{n * 37 % 50 / 50}\n" for n in range(50))
 
@@ -251,7 +251,7 @@ def test_the_version_and_the_environment_count(
     ran()
     monkeypatch.setenv("BITEXTFILTER_ON_ERROR", "reject")
     assert {state for state, *_ in ran().values()} == {"done"}
-    monkeypatch.setattr("bitextfilter.recipes.plan.__version__", "9.9")
+    monkeypatch.setattr("bitextfilter.recipes.run.__version__", "9.9")
     assert {state for state, *_ in ran().values()} == {"done"}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tasks import Job, until_error
 
-from bitextfilter.distributed.engine import LocalEngine
 from bitextfilter.errors import InputError
+from bitextfilter.io.workers import LocalEngine
 
 
 @pytest.mark.parametrize("processes", [1, 2])

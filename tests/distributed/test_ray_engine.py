@@ -283,7 +283,7 @@ def test_by_an_index(
     cluster: Cluster, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     pytest.importorskip("faiss")
-    monkeypatch.setattr("bitextfilter.mining.model_alignment._FEWEST_ROWS", 10)
+    monkeypatch.setattr("bitextfilter.mining.collection_mining._FEWEST_ROWS", 10)
     index = [*words, "--index", kind, "--recall", "0.9"]
     whole = align_all(*index)
     on_ray = ["--engine", "ray", "--ray-address", cluster.address, "-o", str(tmp_path / "out")]

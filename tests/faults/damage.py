@@ -342,7 +342,7 @@ def _outcome(case: Case, home: Path, change: Callable[[Path], object] = lambda _
 @contextmanager
 def _few_rows() -> Iterator[None]:
     """Let small files have indexes."""
-    with patch("bitextfilter.mining.model_alignment._FEWEST_ROWS", 10):
+    with patch("bitextfilter.mining.collection_mining._FEWEST_ROWS", 10):
         yield
 
 

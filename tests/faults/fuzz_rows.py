@@ -294,7 +294,7 @@ def sample(bench: Bench) -> None:
 
 def noise(bench: Bench) -> None:
     """Good rows in their order, with a label; columns aside are as they were."""
-    from bitextfilter.noise.damage import NOISE_KINDS
+    from bitextfilter.damage.noise import NOISE_KINDS
 
     rows, chooser = table(bench), bench.chooser
     foreign = bench.file("Une phrase en français pour essayer.\n".encode() * 20)

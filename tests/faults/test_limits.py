@@ -27,7 +27,7 @@ from console import BIN, command
 
 from bitextfilter.commands.frame import exits
 from bitextfilter.commands.frame.exits import Guard, open_closed_streams
-from bitextfilter.corpus.formats.jsonl import JsonReader
+from bitextfilter.corpus.formats.fields import JsonReader
 from bitextfilter.errors import InputError, ModelError, printable
 from bitextfilter.io import files
 from bitextfilter.io import sources as unpack

@@ -20,6 +20,7 @@ from bitextfilter.commands.filter import main as bitext_filter
 from bitextfilter.corpus.duplicate_keys import DedupSettings
 from bitextfilter.corpus.near_duplicates import NearTexts
 from bitextfilter.corpus.repair import REPAIRS, Repairer
+from bitextfilter.damage.noise import NoiseSettings, noisy_pairs
 from bitextfilter.errors import InputError
 from bitextfilter.filters import custom, rule
 from bitextfilter.filters.agreement import _EMAIL
@@ -28,7 +29,6 @@ from bitextfilter.filters.registry import RULES, parse_rule
 from bitextfilter.filters.repetition import Repetition
 from bitextfilter.filters.shape import _GLUED
 from bitextfilter.filters.web import _BESIDE, _MACROS, _URL
-from bitextfilter.noise.damage import NoiseSettings, noisy_pairs
 from bitextfilter.text.language import load_identifier
 from bitextfilter.text.normalise import Normalisation, normal_form
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter

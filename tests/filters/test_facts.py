@@ -188,7 +188,7 @@ def test_kinds_of_characters_are_few() -> None:
     again.reader = side.reader
     known = again._facts
     assert known is not None
-    assert all(known.counts(name) is not None for name in names)
+    assert all(known.count("characters", name) is not None for name in names)
 
 
 @given(pair=st.tuples(TEXTS, TEXTS))

@@ -1,9 +1,9 @@
-"""One contract for every rule, and the tables of accepted and rejected pairs (rows_*.py)."""
+"""One contract for every rule, and the tables of accepted and rejected pairs (rows_*.tsv)."""
 
 from __future__ import annotations
 
-import importlib.util
 import pickle
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,17 +23,30 @@ LANGUAGES = ("en", "de")
 HERE = Path(__file__).parent
 
 
-def _table(path: Path) -> list[tuple[str, str, str, str]]:
-    found = importlib.util.spec_from_file_location(path.stem, path)
-    assert found is not None
-    assert found.loader is not None
-    module: Any = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return list(module.ROWS)
+def _meant(cell: str) -> str:
+    r"""The text of a cell: ``\\`` is a backslash, ``\u0301`` a character by its number."""
+    signs = re.sub(r"\\(?:\\|u(.{4})|U(.{8}))", lambda found: _sign(*found.groups()), cell)
+    return signs.replace("{here}", str(HERE))
 
 
-ROWS = [row for path in sorted(HERE.glob("rows_*.py")) for row in _table(path)]
-"""(rule, source, target, reason), and the languages where they are not English and German.
+def _sign(short: str | None, long: str | None) -> str:
+    code = short or long
+    return chr(int(code, 16)) if code else "\\"
+
+
+def _row(line: str) -> tuple[str, str, str, str, tuple[str, str] | None]:
+    rule, source, target, reason, *languages = map(_meant, line.split("\t"))
+    known = languages[0] if languages else ",".join(LANGUAGES)
+    one, _, other = known.partition(",")
+    return rule, source, target, "" if reason == "keep" else reason, (one, other) if other else None
+
+
+ROWS = [
+    _row(line)
+    for path in sorted(HERE.glob("rows_*.tsv"))
+    for line in path.read_text(encoding="utf-8").split("\n")[:-1]
+]
+"""Rule, source, target, reason, and perhaps languages, ``-`` for none: else English and German.
 
 A reason that ends in ``...`` may go on.
 """
@@ -64,8 +77,7 @@ def as_said(said: str, reason: str) -> bool:
 
 def test_rows() -> None:
     wrong = []
-    for rule, source, target, reason, *others in ROWS:
-        languages = others[0] if others else LANGUAGES
+    for rule, source, target, reason, languages in ROWS:
         (said,) = reasons(parse_rule(rule), batch([(source, target)], languages))
         wrong += [] if as_said(said, reason) else [(rule, source, target, reason, said)]
     assert wrong == []

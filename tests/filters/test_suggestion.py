@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.registry import DEFAULT, CleanRows, kept_share, parse_rule, rules_file
-from bitextfilter.filters.rule import Bounded, Rule, greatest
-from bitextfilter.filters.rules_file import read_rules
+from bitextfilter.filters.registry import DEFAULT, parse_rule
+from bitextfilter.filters.rule import Bounded, greatest
+from bitextfilter.filters.rules_file import fitted_rules, kept_share, read_rules, rules_file
 
 ROOT = Path(__file__).parents[2]
 LINES = (ROOT / "examples" / "pairs.en-de.tsv").read_text(encoding="utf-8").splitlines()
@@ -59,15 +59,6 @@ def test_a_column_without_numbers_keeps_its_bound() -> None:
     assert some == parse_rule("column:minimum=2")
 
 
-def _clean(specs: list[str]) -> tuple[list[Rule], CleanRows]:
-    rules = [parse_rule(spec) for spec in specs]
-    clean = CleanRows(rules)
-    for part in (CLEAN[:7], CLEAN[7:]):
-        sides = [pair[0] for pair in part], [pair[1] for pair in part]
-        clean.add([rule.check(Pairs(*sides, ("en", "de"))).values for rule in rules])
-    return rules, clean
-
-
 @pytest.mark.parametrize("percent", ["80", "95", "100"])
 def test_the_file_keeps_what_it_promises(tmp_path: Path, percent: str) -> None:
     share = Fraction(percent) / 100
@@ -77,8 +68,12 @@ def test_the_file_keeps_what_it_promises(tmp_path: Path, percent: str) -> None:
         "html-tags",
         "terminal-punctuation",
     ]
-    _, clean = _clean(specs)
-    fitted = clean.fitted(share)
+    rules = [parse_rule(spec) for spec in specs]
+    windows = []
+    for part in (CLEAN[:7], CLEAN[7:]):
+        sides = [pair[0] for pair in part], [pair[1] for pair in part]
+        windows.append([rule.check(Pairs(*sides, ("en", "de"))).values for rule in rules])
+    fitted = fitted_rules(rules, windows, share)
     file = tmp_path / "rules.toml"
     text = rules_file(fitted, share, ("en", "de"))
     file.write_text(text)
@@ -108,15 +103,15 @@ def test_bounds_are_tight() -> None:
 
 
 def test_a_rule_without_a_number_that_drops_too_much_is_left_out(tmp_path: Path) -> None:
-    clean = CleanRows([parse_rule('literals:any=a" \\'), parse_rule("length:maximum=none")])
+    rules = [parse_rule('literals:any=a" \\'), parse_rule("length:maximum=none")]
     pairs = Pairs(['a"', "b", "c", "d"], ["x"] * 4)
-    clean.add([rule.check(pairs).values for rule in clean._rules])
-    text = rules_file(clean.fitted(Fraction(9, 10)), Fraction(9, 10), None)
+    values = [rule.check(pairs).values for rule in rules]
+    text = rules_file(fitted_rules(rules, [values], Fraction(9, 10)), Fraction(9, 10), None)
     assert '# left out, as it drops 25 %:\n# name = "literals"\n# any = "a\\" \\\\"\n' in text
     file = tmp_path / "rules.toml"
     file.write_text(text)
     assert [one.rule for one in read_rules(file).rules] == [parse_rule("length:maximum=none")]
-    fitted = clean.fitted(Fraction(3, 4))
+    fitted = fitted_rules(rules, [values], Fraction(3, 4))
     file.write_text(rules_file(fitted, Fraction(3, 4), ("en",)))
     assert [one.rule for one in read_rules(file).rules] == [one.rule for one in fitted]
     assert "4 clean texts" in file.read_text()
@@ -125,4 +120,4 @@ def test_a_rule_without_a_number_that_drops_too_much_is_left_out(tmp_path: Path)
 
 def test_no_rows() -> None:
     with pytest.raises(SettingsError, match="no clean row"):
-        CleanRows([parse_rule("length")]).fitted(Fraction(1, 2))
+        fitted_rules([parse_rule("length")], [], Fraction(1, 2))

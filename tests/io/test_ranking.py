@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from math import inf, isnan, nan
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,12 +20,11 @@ from bitextfilter.io.ranking import (
     Decision,
     Ranked,
     Ranking,
-    ScoredColumns,
     ScoredRows,
     SelectionSettings,
     scored_windows,
 )
-from bitextfilter.io.rows import Row, RowReader, number_of
+from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
 from bitextfilter.io.spill import Spill
 
 Rows = list[tuple[float, int]]
@@ -295,23 +295,30 @@ FIELDS = st.sampled_from(
     [b"0.5", b"1_0", b"nan", b"-inf", b"", b" ", b"x", b"\xff", b"\0", "ä b".encode(), b"\r"]
 )
 TABLES = st.lists(st.lists(FIELDS, min_size=1, max_size=4).map(b"\t".join), max_size=9)
+
+
+def scored(column: int | str, sides: tuple[str, ...], **others: Any) -> Columns:
+    """The columns of the score, which may be empty, and of some sides."""
+    first = (WantedColumn("score", "--column", column),)
+    return Columns(blank=True, sides=sides, first=first, **others)
+
+
 COLUMNS = st.builds(
-    ScoredColumns,
+    scored,
     source=st.sampled_from([1, -2]),
     target=st.sampled_from([2, -1]),
-    blank=st.just(True),
-    score=st.sampled_from([-1, 1, 2, 3]),
+    column=st.sampled_from([-1, 1, 2, 3]),
     sides=st.sampled_from([(), ("source",), ("target",), ("source", "target")]),
 )
 
 
-def windows_of(data: bytes, columns: ScoredColumns) -> list[ScoredRows]:
+def windows_of(data: bytes, columns: Columns) -> list[ScoredRows]:
     return list(scored_windows(RowReader(io.BytesIO(data), "rows.tsv", columns), columns))
 
 
 @given(TABLES, COLUMNS, st.sampled_from([b"\n", b"\r\n"]), st.booleans())
 def test_the_same_as_row_by_row(
-    table: list[bytes], columns: ScoredColumns, ending: bytes, ended: bool
+    table: list[bytes], columns: Columns, ending: bytes, ended: bool
 ) -> None:
     data = ending.join(table) + ending * ended
     lines, scores, texts, bad = [], [], [], []
@@ -350,7 +357,7 @@ def test_what_is_a_score(field: bytes, score: float | None) -> None:
     assert math.isnan(found) if score is None else found == score
 
 
-COLUMN = ScoredColumns(blank=True)
+COLUMN = scored(-1, ())
 
 
 def test_only_the_columns_that_are_asked_for_are_looked_at() -> None:
@@ -359,7 +366,7 @@ def test_only_the_columns_that_are_asked_for_are_looked_at() -> None:
 
 
 def test_columns_by_name() -> None:
-    columns = ScoredColumns("en", "de", True, "mlp", ("target",))
+    columns = scored("mlp", ("target",), source="en", target="de")
     reader = RowReader(io.BytesIO(b"mlp\tde\n0.5\tja\n"), "rows.tsv", columns, header=True)
     (window,) = scored_windows(reader, columns)
     assert (window.scores, window.texts) == ([0.5], [["ja\n"]])

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from bitextfilter.judge.evaluation import (
     cohen_kappa,
-    disagreements,
     disagreements_table,
     krippendorff_alpha,
     measure_agreement,
@@ -124,6 +123,7 @@ def test_numbers_agree_on_the_verdict() -> None:
     whole = judged("0-100", ["10", "60", "100"], ["34", "40", "76"])
     (agreement, *_) = measure_agreement(whole, 50.0)
     assert agreement.value == pytest.approx(2 / 3)
-    assert disagreements(whole) == []
-    assert disagreements(judged("0-100", ["10", "60"], ["35", "61"])) == [0]
+    assert disagreements_table(whole)[1:] == []
+    (found,) = disagreements_table(judged("0-100", ["10", "60"], ["35", "61"]))[1:]
+    assert found == ["1", "s0", "t0", "10", "35"]
     assert measure_agreement(judged("0-100", ["10", "60"]), 50.0) == []

@@ -113,8 +113,8 @@ def test_auc_is_that_of_counting(rows: list[Row]) -> None:
 
 def test_weighted_auc() -> None:
     scores, good = np.array([1.0, 2.0, 2.0]), np.array([0.0, 1.0, 0.0])
-    assert weighted_auc(scores, good, np.array([3.0, 1.0, 1.0])) == pytest.approx(3.5 / 4)
-    assert math.isnan(weighted_auc(scores, np.ones(3), np.ones(3)))
+    assert weighted_auc(scores, good)([np.array([3.0, 1.0, 1.0])]) == pytest.approx(3.5 / 4)
+    assert np.isnan(weighted_auc(scores, np.ones(3))([np.ones(3)]))
 
 
 def test_weights_are_raised_within_strata() -> None:

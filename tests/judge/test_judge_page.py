@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Browser, browsing, found
+from browser import HOSTILE, UNASKED, Browser, found
 
 from bitextfilter.judge.judgements import (
     Judgements,
@@ -24,24 +23,12 @@ from bitextfilter.reports.page import SideLanguages
 
 browsers = pytest.mark.skipif(found() is None, reason="there is no Chromium here")
 
-HOSTILE = [
-    "</script><script>window.caught=1</script>",
-    "<img src=x onerror=window.caught=2>",
-    "\" onmouseover=\"window.caught=3' autofocus onfocus='window.caught=4",
-    "<!--<script>window.caught=5",
-    "${window.caught=6} {{caught}} &lt;script&gt;",
-    "a\u2028window.caught=7\u2029b",
-    "\u202eltr override",
-    "<base href=//example.org/><link rel=stylesheet href=//example.org/x>",
-]
-
 PAIRS = [
     ("It costs 1,000 euros.", "Es kostet 1.000 Euro."),
     ("Chapter 12 of 15", "Kapitel 13 von 15"),
     ("שלום עולם", "hello world"),
     ("four", "vier"),
 ]
-KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Enter": 13, "Escape": 27}
 
 
 def sample(pairs: list[tuple[str, str]] = PAIRS) -> RowSample:
@@ -61,55 +48,18 @@ def written(
     return path.as_uri()
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browsing(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser without what pages have kept; whatever a page said or asked for is a failure."""
-    chromium.resize(1280, 900)
-    chromium.prefer(color_scheme="light", reduced_motion="no-preference")
-    yield chromium
-    assert chromium.complaints() == []
-    assert [url for url in chromium.requests() if not url.startswith("blob:")] == []
-    chromium.value("localStorage.clear()")
-    chromium.value(UNASKED)
-
-
 @pytest.fixture
 def page(browser: Browser, tmp_path: Path) -> Browser:
     browser.open(written(tmp_path, annotator="anna"))
     return browser
 
 
-UNASKED = "BeforeUnloadEvent.prototype.preventDefault = () => {}"
-"""Leave the page without the question that Chromium asks before it leaves unsaved labels."""
-
-
-def texts(page: Browser, selector: str) -> list[str]:
-    found: list[str] = page.value(
-        f"Array.from(document.querySelectorAll({json.dumps(selector)}), e => e.textContent)"
-    )
-    return found
-
-
-def press(page: Browser, *keys: str) -> None:
-    for key in keys:
-        if key in KEYS:
-            page.press(key, KEYS[key], "\r" if key == "Enter" else "")
-        else:
-            page.press(key, ord(key.upper()), key)
-
-
 def pair(page: Browser) -> list[str]:
-    return texts(page, "#place, #source, #target")
+    return page.texts("#place, #source, #target")
 
 
 def pressed(page: Browser) -> list[str]:
-    return texts(page, "#labels [aria-pressed=true]")
+    return page.texts("#labels [aria-pressed=true]")
 
 
 SAVED = """
@@ -156,14 +106,14 @@ def test_blind_pages_hold_no_scores() -> None:
 @browsers
 def test_keys_label_and_go_on(page: Browser, tmp_path: Path) -> None:
     assert pair(page) == ["Pair 1 of 4", "It costs 1,000 euros.", "Es kostet 1.000 Euro."]
-    assert texts(page, "#origin") == ["line 7"] and texts(page, "#count") == ["0 of 4"]
-    press(page, "1")
+    assert page.texts("#origin") == ["line 7"] and page.texts("#count") == ["0 of 4"]
+    page.press("1")
     assert pair(page)[0] == "Pair 2 of 4"
-    assert texts(page, "#source mark, #target mark") == ["12", "13"]
-    press(page, "b", "ArrowLeft")
+    assert page.texts("#source mark, #target mark") == ["12", "13"]
+    page.press("b", "ArrowLeft")
     assert pressed(page) == ["2bad"]
-    press(page, "End", "g", "2")
-    assert texts(page, "#status") == ["All pairs have a label: save them."]
+    page.press("End", "g", "2")
+    assert page.texts("#status") == ["All pairs have a label: save them."]
     whole = read(saved(page, tmp_path))
     assert [label.label for label in whole.labels["anna"].values()] == [
         "good",
@@ -176,26 +126,26 @@ def test_keys_label_and_go_on(page: Browser, tmp_path: Path) -> None:
 
 @browsers
 def test_undo(page: Browser) -> None:
-    press(page, "1", "1", "u")
+    page.press("1", "1", "u")
     assert pair(page)[0] == "Pair 2 of 4" and pressed(page) == []
     page.call(
         "Input.dispatchKeyEvent", type="rawKeyDown", key="z", windowsVirtualKeyCode=90, modifiers=2
     )
-    assert pair(page)[0] == "Pair 1 of 4" and texts(page, "#count") == ["0 of 4"]
-    press(page, "u")
+    assert pair(page)[0] == "Pair 1 of 4" and page.texts("#count") == ["0 of 4"]
+    page.press("u")
     assert page.value("document.getElementById('undo').disabled")
 
 
 @browsers
 def test_notes(page: Browser, tmp_path: Path) -> None:
-    press(page, "n")
+    page.press("n")
     assert page.value("document.activeElement.id") == "note"
-    page.call("Input.insertText", text="1 odd\tnote")
-    press(page, "Enter", "2")
+    page.insert("1 odd\tnote")
+    page.press("Enter", "2")
     whole = read(saved(page, tmp_path))
     (label,) = whole.labels["anna"].values()
     assert (label.label, label.note) == ("bad", "1 odd note")
-    press(page, "ArrowLeft")
+    page.press("ArrowLeft")
     assert page.value("document.getElementById('note').value") == "1 odd note"
 
 
@@ -207,25 +157,25 @@ def test_labels_are_kept_by_name(browser: Browser, tmp_path: Path) -> None:
         browser.value(UNASKED)
         browser.open(address)
         assert browser.value("document.getElementById('start').open")
-        browser.call("Input.insertText", text=name)
-        press(browser, "Enter")
-        assert texts(browser, "#who") == [f"by {name}"]
+        browser.insert(name)
+        browser.press("Enter")
+        assert browser.texts("#who") == [f"by {name}"]
 
     begin("anna")
-    press(browser, "1", "2")
+    browser.press("1", "2")
     begin("ben")
-    assert texts(browser, "#count") == ["0 of 4"]
-    press(browser, "2")
+    assert browser.texts("#count") == ["0 of 4"]
+    browser.press("2")
     begin("anna")
-    assert texts(browser, "#count") == ["2 of 4"] and pair(browser)[0] == "Pair 3 of 4"
+    assert browser.texts("#count") == ["2 of 4"] and pair(browser)[0] == "Pair 3 of 4"
     begin("__proto__")
-    assert texts(browser, "#count") == ["0 of 4"]
+    assert browser.texts("#count") == ["0 of 4"]
 
 
 @browsers
 def test_nameless_labels_are_refused(browser: Browser, tmp_path: Path) -> None:
     browser.open(written(tmp_path))
-    press(browser, "Enter", "Escape", "Escape")
+    browser.press("Enter", "Escape", "Escape")
     browser.value("new Promise(done => setTimeout(done, 50))")
     assert browser.value("document.getElementById('start').open")
     assert not browser.value("document.getElementById('content').checkVisibility()")
@@ -240,17 +190,17 @@ LEAVING = """
 @browsers
 def test_unsaved_labels_are_warned_of(page: Browser, tmp_path: Path) -> None:
     assert page.value(LEAVING) is False
-    press(page, "1")
+    page.press("1")
     assert page.value(LEAVING) is True
     saved(page, tmp_path)
     assert page.value(LEAVING) is False
-    press(page, "u")
+    page.press("u")
     assert page.value(LEAVING) is True
 
 
 @browsers
 def test_the_file_is_saved(page: Browser, tmp_path: Path) -> None:
-    press(page, "1")
+    page.press("1")
     text = saved(page, tmp_path)
     while not (tmp_path / "labels-anna.tsv").exists():
         page.value("new Promise(done => setTimeout(done, 20))")
@@ -304,21 +254,21 @@ def test_a_saved_file_is_loaded(page: Browser, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_other_files_are_refused(page: Browser, text: str, said: str) -> None:
     assert load(page, text) == said
-    assert texts(page, "#count") == ["0 of 4"]
+    assert page.texts("#count") == ["0 of 4"]
 
 
 @browsers
 def test_numbers(browser: Browser, tmp_path: Path) -> None:
     browser.open(written(tmp_path, scale="0-100", annotator="anna"))
-    assert len(texts(browser, "#labels button")) == 11
-    press(browser, "7", "+")
-    browser.value("document.getElementById('number').focus()")
-    browser.call("Input.insertText", text="33.5")
-    press(browser, "Enter")
-    browser.value("document.getElementById('number').focus()")
-    browser.call("Input.insertText", text="101")
-    press(browser, "Enter")
-    assert texts(browser, "#status") == ["101 is not from 0 to 100."]
+    assert len(browser.texts("#labels button")) == 11
+    browser.press("7", "+")
+    browser.focus("#number")
+    browser.insert("33.5")
+    browser.press("Enter")
+    browser.focus("#number")
+    browser.insert("101")
+    browser.press("Enter")
+    assert browser.texts("#status") == ["101 is not from 0 to 100."]
     whole = read(saved(browser, tmp_path))
     assert [label.label for label in whole.labels["anna"].values()] == ["70", "100", "33.5"]
 
@@ -326,9 +276,9 @@ def test_numbers(browser: Browser, tmp_path: Path) -> None:
 @browsers
 def test_words(browser: Browser, tmp_path: Path) -> None:
     browser.open(written(tmp_path, scale="labels=V,F,nonsense,L", annotator="anna"))
-    press(browser, "f", "4", "n")
+    browser.press("f", "4", "n")
     assert page_focus(browser) == "note"
-    assert texts(browser, "#count") == ["2 of 4"]
+    assert browser.texts("#count") == ["2 of 4"]
     whole = read(saved(browser, tmp_path))
     assert [label.label for label in whole.labels["anna"].values()] == ["F", "L"]
 
@@ -342,15 +292,15 @@ def page_focus(page: Browser) -> str:
 def test_earlier_labels_are_there(browser: Browser, tmp_path: Path) -> None:
     earlier = read(labels("bad", "good"))
     browser.open(written(tmp_path, annotator="anna", earlier=earlier))
-    assert texts(browser, "#count") == ["2 of 4"] and pressed(browser) == ["2bad"]
+    assert browser.texts("#count") == ["2 of 4"] and pressed(browser) == ["2bad"]
 
 
 @browsers
 def test_directions_and_scores(browser: Browser, tmp_path: Path) -> None:
     languages = SideLanguages("he", "en")
     browser.open(written(tmp_path, annotator="a", scores=True, languages=languages))
-    press(browser, "ArrowRight", "ArrowRight")
-    assert texts(browser, "#origin") == ["line 21  ·  mlp: 0.3  ·  cosine: none"]
+    browser.press("ArrowRight", "ArrowRight")
+    assert browser.texts("#origin") == ["line 21  ·  mlp: 0.3  ·  cosine: none"]
     sides = "['source', 'target'].map(i => document.getElementById(i))"
     assert browser.value(f"{sides}.map(e => e.lang + getComputedStyle(e).direction)") == [
         "hertl",
@@ -360,12 +310,12 @@ def test_directions_and_scores(browser: Browser, tmp_path: Path) -> None:
 
 @browsers
 def test_help_lists_the_keys(page: Browser) -> None:
-    press(page, "?")
+    page.press("?")
     assert page.value("document.getElementById('help').open")
-    assert "u Ctrl+Z" in texts(page, "#keys dt")
-    press(page, "1")
-    assert texts(page, "#count") == ["0 of 4"]
-    press(page, "Escape")
+    assert "u Ctrl+Z" in page.texts("#keys dt")
+    page.press("1")
+    assert page.texts("#count") == ["0 of 4"]
+    page.press("Escape")
     assert not page.value("document.getElementById('help').open")
 
 
@@ -375,8 +325,8 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Path) -> None:
     browser.open(written(tmp_path, whole, annotator=HOSTILE[0]))
     seen = []
     for _ in HOSTILE:
-        seen += texts(browser, "#source")
-        press(browser, "2")
+        seen += browser.texts("#source")
+        browser.press("2")
     assert seen == HOSTILE
     assert browser.value("typeof window.caught") == "undefined"
     assert browser.value("document.querySelectorAll('script, img, svg, base, link').length") == 2

@@ -14,14 +14,16 @@ from bitextfilter.errors import InputError
 from bitextfilter.judge.sample import (
     Chooser,
     Chosen,
+    RejectedRow,
+    RuleTable,
     SampleSettings,
     Stratification,
     Texts,
     draw,
+    rejected_rows,
     shares_below,
     stratify,
 )
-from bitextfilter.judge.sampling import RejectedRow, RuleTable, rejected_rows
 
 GENERATOR = np.random.default_rng(5)
 
@@ -118,7 +120,7 @@ def test_as_many_rows_as_there_are(n: int, columns: int, count: int, cut: float 
 def chooser(n: int) -> Chooser:
     letters = "abcdefghij"
     words = ["".join(letters[int(digit)] for digit in str(number)) for number in range(n)]
-    return Chooser({i: Texts(f"s{word}", f"t{word}") for i, word in enumerate(words)})
+    return Chooser({i: (f"s{word}", f"t{word}") for i, word in enumerate(words)})
 
 
 def one_stratum(size: int, wanted: int) -> Stratification:
@@ -132,13 +134,13 @@ def choose(texts: list[Texts], wanted: int) -> dict[int, float]:
 
 
 def test_like_rows_are_drawn_once_and_weigh_for_all() -> None:
-    texts = [Texts("One!", "eins"), Texts("one", "zwei"), Texts("a", "EINS 1"), Texts("b", "c")]
+    texts = [("One!", "eins"), ("one", "zwei"), ("a", "EINS 1"), ("b", "c")]
     assert choose(texts, 4) == {0: 3.0, 3: 1.0}
     assert choose(texts, 1) == {0: 4.0}
 
 
 def test_rows_like_those_of_another_stratum_are_left() -> None:
-    texts = [Texts("a", "b"), Texts("a", "c"), Texts("d", "e"), Texts("a", "f")]
+    texts = [("a", "b"), ("a", "c"), ("d", "e"), ("a", "f")]
     strata = Stratification(["one", "two", "three"], np.array([0, 1, 1, 2], np.uint16), [1, 2, 1])
     drawn = [np.array([0]), np.array([1, 2]), np.array([3])]
     found = list(Chooser(dict(enumerate(texts))).choose(strata, drawn))
@@ -151,9 +153,9 @@ def test_weights_estimate_without_bias() -> None:
     scores = corpus(n)
     good = (scores[:, 0] + GENERATOR.normal(0, 0.2, n)) > 0.5
     words = ["".join("abcdefghij"[int(d)] for d in str(i)) for i in range(n)]
-    texts = {i: Texts(f"s {words[i]}", f"t {words[i]}") for i in range(n)}
+    texts = {i: (f"s {words[i]}", f"t {words[i]}") for i in range(n)}
     for i in range(0, n, 6):  # of the same kind, as rows with one text are
-        texts[i] = Texts(f"repeated {good[i]}", f"always {good[i]}")
+        texts[i] = (f"repeated {good[i]}", f"always {good[i]}")
     found = []
     for seed in range(300):
         strata = divided(scores, cut=0.5, count=60)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.reports.charts import (
+    FORMATS,
     WIDTH,
     Boxes,
     Chart,
@@ -20,6 +21,7 @@ from bitextfilter.reports.charts import (
     axis,
     compact,
     names_axis,
+    plotted,
     rows_axis,
 )
 from bitextfilter.reports.figures import (
@@ -32,7 +34,6 @@ from bitextfilter.reports.figures import (
     spread_chart,
 )
 from bitextfilter.reports.page import environment
-from bitextfilter.reports.plots import FORMATS, plotted
 from bitextfilter.reports.survey import ReasonCounts, Sample, Survey, spreads_of
 
 ODD = "$\\no{such_$ </svg> & 漢字 \u202e"
@@ -206,7 +207,7 @@ def test_numbers_on_axes() -> None:
     assert list(map(short_score, (0.55, -0.0, 1e-5, 2.0))) == ["0.55", "0", "0.00001", "2"]
 
 
-PARTS = environment().get_template("parts.html").module
+PARTS = environment().get_template("reports/parts.html").module
 
 
 def drawn(chart: Chart) -> str:
@@ -266,8 +267,8 @@ def test_plots_are_the_same_each_time(name: str, form: str) -> None:
 
 def test_plots_are_the_same_in_every_process() -> None:
     chart = "drops_chart({'a': (5, 2), 'b': (9, 0)})"
-    imports = "from bitextfilter.reports.figures import *; from bitextfilter.reports.plots import *"
-    program = f"{imports}; import sys; sys.stdout.buffer.write(plotted({chart}, 'svg'))"
+    imports = "from bitextfilter.reports import charts, figures; import sys"
+    program = f"{imports}; sys.stdout.buffer.write(charts.plotted(figures.{chart}, 'svg'))"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, timeout=60, check=True
     )

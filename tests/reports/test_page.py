@@ -8,13 +8,12 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browser import Browser, browsing, found
+from browser import HOSTILE, Browser, found
 from click.testing import CliRunner
 from console import BIN
 
@@ -32,21 +31,6 @@ from bitextfilter.reports.survey import (
 
 pytestmark = pytest.mark.skipif(found() is None, reason="there is no Chromium here")
 
-HOSTILE = [
-    "</script><script>window.caught=1</script>",
-    "<img src=x onerror=window.caught=2>",
-    "<svg onload=window.caught=3>",
-    "javascript:window.caught=4",
-    "\" onmouseover=\"window.caught=5' autofocus onfocus='window.caught=6",
-    "<!--<script>window.caught=7",
-    "</title></style></textarea></template><script>window.caught=8</script>",
-    "${window.caught=9} {{caught}} &lt;script&gt;",
-    "a\u2028window.caught=10\u2029b",
-    "\u202eltr override",
-    "<a href=javascript:window.caught=11 id=data>data</a>",
-    "<base href=//example.org/><link rel=stylesheet href=//example.org/x>",
-    "<meta http-equiv=refresh content=0;url=//example.org/>",
-]
 RULES = {"length-ratio": (40, 12), "identical": (7, 0), HOSTILE[0]: (3, 3)}
 COUNTS = {"rows": 300, "kept": 250, "dropped": 45, "rejected": 5}
 
@@ -100,40 +84,17 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(folder, "page.html", ROWS, reasons=True, **options)
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browsing(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser as it is on a desk; whatever a page said or asked for is a failure."""
-    chromium.resize(1280, 900)
-    chromium.prefer(color_scheme="light", reduced_motion="no-preference")
-    yield chromium
-    assert chromium.complaints() == []
-    assert chromium.requests() == []
-
-
 @pytest.fixture
 def page(browser: Browser, address: str) -> Browser:
     browser.open(address)
     return browser
 
 
-def texts(page: Browser, selector: str) -> list[str]:
-    found: list[str] = page.value(
-        f"Array.from(document.querySelectorAll({json.dumps(selector)}), e => e.textContent)"
-    )
-    return found
-
-
 def test_it_opens_from_the_disk(page: Browser) -> None:
-    assert texts(page, "h1, title") == ["A corpus", "A corpus"]
+    assert page.texts("h1, title") == ["A corpus", "A corpus"]
     sections = ["Lengths", "Reasons against pairs", "Dropped by rules", "Runs"]
-    assert texts(page, "h2") == ["mlp", "csls", *sections]
-    assert texts(page, "header dd")[0] == "240"
+    assert page.texts("h2") == ["mlp", "csls", *sections]
+    assert page.texts("header dd")[0] == "240"
     assert page.value("document.querySelectorAll('svg').length") == 2 * 3 + 3 + 1 + 1
     assert page.value("document.documentElement.lang") == "en"
 
@@ -146,17 +107,10 @@ def test_sections_are_found_from_the_contents(page: Browser) -> None:
         assert page.value(f"document.querySelectorAll('{link}').length") == 1
 
 
-def focus(page: Browser, selector: str) -> None:
-    page.value(f"document.querySelector({json.dumps(selector)}).focus()")
-
-
-KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "PageUp": 33, "Home": 36, "End": 35}
-
-
 def shown(page: Browser) -> tuple[float, list[str]]:
     """The threshold of the first score, and what it is said to keep."""
     threshold = float(page.value("document.getElementById('score-1-threshold').value"))
-    return threshold, texts(page, "#score-1 .yield dd")
+    return threshold, page.texts("#score-1 .yield dd")
 
 
 def expected(threshold: float) -> list[str]:
@@ -169,10 +123,10 @@ def expected(threshold: float) -> list[str]:
 
 
 def test_the_slider_by_keyboard(page: Browser) -> None:
-    focus(page, "#score-1-slider")
+    page.focus("#score-1-slider")
     seen = []
     for key in ("Home", "ArrowRight", "ArrowRight", "PageUp", "ArrowLeft", "End"):
-        page.press(key, KEYS[key])
+        page.press(key)
         threshold, kept = shown(page)
         assert kept == expected(threshold)
         seen.append(threshold)
@@ -181,15 +135,15 @@ def test_the_slider_by_keyboard(page: Browser) -> None:
     text = page.value("document.getElementById('score-1-slider').getAttribute('aria-valuetext')")
     assert text == f"{seen[-1]:g} keeps {100 / 240:.1f}% of the rows"
     best = ROWS[int(FIRST.argmax())]
-    assert texts(page, "#score-1 ol.kept li p[lang=en]") == [best.source]
+    assert page.texts("#score-1 ol.kept li p[lang=en]") == [best.source]
 
 
 def test_what_is_kept_is_told_once_the_slider_rests(page: Browser) -> None:
     status = "document.querySelector('#score-1 [role=status]').textContent"
     page.value("window.setTimeout = (work) => { window.later = work; }")
-    focus(page, "#score-1-slider")
-    page.press("End", KEYS["End"])
-    page.press("Home", KEYS["Home"])
+    page.focus("#score-1-slider")
+    page.press("End")
+    page.press("Home")
     assert page.value(status) == ""
     page.value("window.later()")
     assert page.value(status) == (
@@ -207,23 +161,23 @@ Array.from(document.querySelectorAll(%s), pair =>
 def test_pairs_at_the_threshold(page: Browser) -> None:
     page.value("document.getElementById('score-1-threshold').focus()")
     page.value("document.getElementById('score-1-threshold').select()")
-    page.call("Input.insertText", text="0.5")
-    page.press("Enter", 13, "\r")
+    page.insert("0.5")
+    page.press("Enter")
     assert shown(page) == (0.5, expected(0.5))
     ordered = sorted(ROWS, key=lambda row: row.scores[0])
     kept = [row for row in ordered if row.scores[0] >= 0.5][:5]
     dropped = [row for row in ordered if row.scores[0] < 0.5][-5:][::-1]
     for kind, rows in (("kept", kept), ("dropped", dropped)):
-        assert texts(page, f"#score-1 ol.{kind} li p:nth-of-type(2)") == [r.source for r in rows]
-        assert texts(page, f"#score-1 ol.{kind} li p:nth-of-type(3)") == [r.target for r in rows]
-        origin = texts(page, f"#score-1 ol.{kind} li:first-child .origin")[0]
+        assert page.texts(f"#score-1 ol.{kind} li p:nth-of-type(2)") == [r.source for r in rows]
+        assert page.texts(f"#score-1 ol.{kind} li p:nth-of-type(3)") == [r.target for r in rows]
+        origin = page.texts(f"#score-1 ol.{kind} li:first-child .origin")[0]
         first = rows[0]
         assert origin.startswith(f"line {first.number}mlp: {first.scores[0]}csls: ")
         assert origin.endswith(first.label)
         lists = page.value(LISTS % json.dumps(f"#score-1 ol.{kind} > li"))
         assert lists == [list(reasons_of(row.reasons)) for row in rows]
     for label in ("clean", "copy"):
-        (row,) = (t for t in texts(page, "#score-1 .labels tbody tr") if t.startswith(label))
+        (row,) = (t for t in page.texts("#score-1 .labels tbody tr") if t.startswith(label))
         rows = [r for r in ROWS if r.label == label]
         own = sum(r.scores[0] >= 0.5 for r in rows)
         assert row == f"{label}{len(rows)}{own}{100 * own / len(rows):.1f}%"
@@ -241,8 +195,8 @@ def test_a_score_between_thresholds_and_none_at_all(page: Browser) -> None:
 
 @pytest.mark.parametrize("part", [10, 30, 60])
 def test_buttons_keep_a_part_of_the_target(page: Browser, part: int) -> None:
-    focus(page, f"#score-1 button[data-part='{part}']")
-    page.press("Enter", 13, "\r")
+    page.focus(f"#score-1 button[data-part='{part}']")
+    page.press("Enter")
     threshold, kept = shown(page)
     assert kept == expected(threshold)
     assert abs(float(kept[2].split()[1].rstrip("%")) - part) < 1.5
@@ -266,10 +220,10 @@ def test_the_line_in_the_figures_is_at_the_threshold(page: Browser) -> None:
 
 def test_scores_have_thresholds_of_their_own(page: Browser) -> None:
     before = shown(page)
-    focus(page, "#score-2-slider")
-    page.press("End", KEYS["End"])
+    page.focus("#score-2-slider")
+    page.press("End")
     assert shown(page) == before
-    assert texts(page, "#score-2 .yield dd")[0].startswith("1 ")
+    assert page.texts("#score-2 .yield dd")[0].startswith("1 ")
 
 
 def visible_tenths(page: Browser) -> list[str]:
@@ -283,14 +237,14 @@ def visible_tenths(page: Browser) -> list[str]:
 
 def test_tenths_by_keyboard(page: Browser) -> None:
     assert visible_tenths(page) == ["0"]
-    focus(page, "#score-1-0-choice")
-    page.press("ArrowRight", KEYS["ArrowRight"])
+    page.focus("#score-1-0-choice")
+    page.press("ArrowRight")
     assert visible_tenths(page) == ["1"]
-    page.press("ArrowLeft", KEYS["ArrowLeft"])
-    page.press("ArrowLeft", KEYS["ArrowLeft"])
+    page.press("ArrowLeft")
+    page.press("ArrowLeft")
     assert visible_tenths(page) == ["10"]
     ordered = sorted(ROWS, key=lambda row: row.scores[0])
-    assert texts(page, "#score-1 [data-tenth='10'] li p[lang=en]") == [
+    assert page.texts("#score-1 [data-tenth='10'] li p[lang=en]") == [
         row.source for row in ordered[-10:]
     ]
 
@@ -300,7 +254,7 @@ def test_reasons_are_below_their_pairs(page: Browser) -> None:
     seen = set()
     for tenth in range(11):
         shown = f"#score-1 [data-tenth='{tenth}'] .pairs > li"
-        sources = texts(page, f"{shown} p[lang=en]")
+        sources = page.texts(f"{shown} p[lang=en]")
         assert page.value(LISTS % json.dumps(shown)) == [own[source] for source in sources]
         seen |= {len(own[source]) for source in sources}
     assert seen == {0, 1, 2}
@@ -316,17 +270,17 @@ def test_texts_have_their_language_and_direction(page: Browser) -> None:
 
 
 def test_the_skip_link_comes_first(page: Browser) -> None:
-    page.press("Tab", 9)
+    page.press("Tab")
     assert page.value("document.activeElement.className") == "skip"
     assert page.value("document.activeElement.getBoundingClientRect().top >= 0") is True
-    page.press("Enter", 13, "\r")
+    page.press("Enter")
     assert page.value("location.hash") == "#content"
 
 
 def test_everything_by_tab_has_a_name_and_is_seen_to_be_chosen(page: Browser) -> None:
     seen = []
     for _ in range(400):
-        page.press("Tab", 9)
+        page.press("Tab")
         name = page.value("document.activeElement.outerHTML.slice(0, 200)")
         if page.value("document.activeElement === document.body"):
             break
@@ -449,14 +403,14 @@ def both(browser: Browser, tmp_path: Path) -> Browser:
 
 def kept_of_both(page: Browser) -> list[list[str]]:
     """What the threshold of the first score keeps of each corpus."""
-    found = texts(page, "#score-1 .yield dd")
+    found = page.texts("#score-1 .yield dd")
     return [found[:3], found[3:]]
 
 
 def test_two_corpora_stand_side_by_side(both: Browser) -> None:
-    assert texts(both, "header .corpus") == ["rows.tsv", "others.tsv"]
-    assert texts(both, "header dt + dd")[::3] == [str(len(ROWS)), str(len(OTHERS))]
-    titles = texts(both, "#score-1 figure h3")
+    assert both.texts("header .corpus") == ["rows.tsv", "others.tsv"]
+    assert both.texts("header dt + dd")[::3] == [str(len(ROWS)), str(len(OTHERS))]
+    titles = both.texts("#score-1 figure h3")
     kinds = ("mlp over the sorted corpus", "Histogram of mlp", "mlp by label")
     assert titles == [f"{kind}: {name}" for kind in kinds for name in ("rows.tsv", "others.tsv")]
     for place in range(0, 6, 2):
@@ -473,14 +427,14 @@ def test_two_corpora_stand_side_by_side(both: Browser) -> None:
         " c => [c.dataset.axis, c.dataset.low, c.dataset.high].join())"
     )
     assert boxes[::2] == boxes[1::2]
-    assert len(texts(both, "#lengths-of-sides figure")) == 6
-    assert len(texts(both, "#reasons figure")) == 2
+    assert len(both.texts("#lengths-of-sides figure")) == 6
+    assert len(both.texts("#reasons figure")) == 2
 
 
 def test_one_threshold_cuts_both(both: Browser) -> None:
     for key in ("Home", "PageUp", "PageUp", "PageUp", "End"):
-        focus(both, "#score-1-slider")
-        both.press(key, KEYS[key])
+        both.focus("#score-1-slider")
+        both.press(key)
         threshold, _ = shown(both)
         for kept, rows in zip(kept_of_both(both), (ROWS, OTHERS), strict=True):
             passed = sum(np.float32(row.scores[0]) >= np.float32(threshold) for row in rows)
@@ -490,7 +444,7 @@ def test_one_threshold_cuts_both(both: Browser) -> None:
                 sum(r.label == label for r in rows if r.scores[0] >= threshold - 1e-7)
                 for label in ("clean", "copy")
             ]
-            lines = sorted(texts(both, tables))
+            lines = sorted(both.texts(tables))
             totals = [sum(r.label == label for r in rows) for label in ("clean", "copy")]
             for line, name, total, own in zip(
                 lines, ("clean", "copy"), totals, by_label, strict=True
@@ -507,28 +461,28 @@ def test_one_threshold_cuts_both(both: Browser) -> None:
 
 def test_the_recommended_cut_is_marked_and_found_again(both: Browser) -> None:
     assert shown(both)[0] == pytest.approx(0.4321)
-    assert "The recommended cut is 0.4321." in texts(both, "#score-1 .lead")
-    assert texts(both, "#score-1 figure .legend li").count("recommended cut: 0.4321") == 2
-    focus(both, "#score-1-slider")
-    both.press("Home", KEYS["Home"])
-    focus(both, "#score-1 button.recommended")
-    both.press("Enter", 13, "\r")
+    assert "The recommended cut is 0.4321." in both.texts("#score-1 .lead")
+    assert both.texts("#score-1 figure .legend li").count("recommended cut: 0.4321") == 2
+    both.focus("#score-1-slider")
+    both.press("Home")
+    both.focus("#score-1 button.recommended")
+    both.press("Enter")
     assert shown(both)[0] == pytest.approx(0.4321)
-    assert texts(both, "button.recommended") == ["recommended: 0.4321"]
+    assert both.texts("button.recommended") == ["recommended: 0.4321"]
 
 
 COPIED = "Object.defineProperty(navigator, 'clipboard', {value: {writeText: %s}})"
 
 
 def test_the_command_is_copied_by_keyboard(both: Browser) -> None:
-    lines = texts(both, "#score-1 .command code")
+    lines = both.texts("#score-1 .command code")
     assert lines == [
         "bitext-rank --column 3 --min-score 0.4321",
         "bitext-rank -i others.tsv --min-score 0.4321",
     ]
     both.value(COPIED % "async t => { window.copied = t; }")
-    focus(both, "#score-1 .command code + button")
-    both.press("Enter", 13, "\r")
+    both.focus("#score-1 .command code + button")
+    both.press("Enter")
     assert both.value("window.copied") == lines[0]
     status = "document.querySelector('#score-1 [role=status]').textContent"
     both.value("new Promise(done => setTimeout(done, 600))")
@@ -537,8 +491,8 @@ def test_the_command_is_copied_by_keyboard(both: Browser) -> None:
 
 def test_the_command_is_selected_where_there_is_no_clipboard(both: Browser) -> None:
     both.value(COPIED % "() => Promise.reject(new Error('no'))")
-    focus(both, "#score-1 .command code + button")
-    both.press("Enter", 13, "\r")
+    both.focus("#score-1 .command code + button")
+    both.press("Enter")
     selected = both.value("new Promise(d => setTimeout(() => d(getSelection().toString()), 100))")
     assert selected == "bitext-rank --column 3 --min-score 0.4321"
 
@@ -551,10 +505,10 @@ def test_the_command_keeps_the_rows_that_the_page_shows(browser: Browser, tmp_pa
     words = ["-i", str(rows), "-o", str(page), "--header", "--column", "mlp"]
     assert CliRunner().invoke(report, words).exit_code == 0
     browser.open(page.as_uri())
-    focus(browser, "#score-1-slider")
-    browser.press("PageUp", KEYS["PageUp"])
+    browser.focus("#score-1-slider")
+    browser.press("PageUp")
     _, kept = shown(browser)
-    (line,) = texts(browser, "#score-1 .command code")
+    (line,) = browser.texts("#score-1 .command code")
     search = f"{BIN}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": search}
     subprocess.run(line, shell=True, cwd=tmp_path, env=environment, check=True, timeout=60)
@@ -618,8 +572,8 @@ def test_hostile_names_of_files(browser: Browser, tmp_path: Path) -> None:
     browser.open(page.as_uri())
     shown = re.sub("[\x1b\udcff]", "\ufffd", name)
     assert browser.value("document.title").startswith(" ".join(shown.split()))
-    assert texts(browser, "h1") == [f"{shown}.tsv"]
-    assert texts(browser, "#runs summary") == [f"{shown}.json"]
+    assert browser.texts("h1") == [f"{shown}.tsv"]
+    assert browser.texts("#runs summary") == [f"{shown}.json"]
     assert browser.value("document.querySelectorAll('script, img').length") == 2
     assert browser.value("typeof window.caught") == "undefined"
 
@@ -646,24 +600,24 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Path) -> None:
     found = browser.value(f"{counts}.map(s => document.querySelectorAll(s).length)")
     assert found == [2, 0, 0, 0, 5, 0, 0, 0, 0]
     assert set(browser.value("Array.from(document.links, a => a.protocol)")) == {"file:"}
-    focus(browser, "#score-1-slider")
+    browser.focus("#score-1-slider")
     seen: set[str] = set()
     against: set[str] = set()
-    browser.press("Home", KEYS["Home"])
+    browser.press("Home")
     for _ in range(12):
-        browser.press("PageUp", KEYS["PageUp"])
-        seen.update(texts(browser, "#score-1 .around li p"))
-        against.update(texts(browser, "#score-1 .around .reasons li"))
+        browser.press("PageUp")
+        seen.update(browser.texts("#score-1 .around li p"))
+        against.update(browser.texts("#score-1 .around .reasons li"))
     assert set(HOSTILE) <= seen
     reasons = {reason for text in HOSTILE for reason in reasons_of(text)}
-    assert reasons == against == set(texts(browser, "#score-1 .tenths .reasons li"))
-    assert {reason_name(reason) for reason in reasons} == set(texts(browser, "#reasons tbody th"))
+    assert reasons == against == set(browser.texts("#score-1 .tenths .reasons li"))
+    assert {reason_name(reason) for reason in reasons} == set(browser.texts("#reasons tbody th"))
     assert browser.value("typeof window.caught") == "undefined"
-    assert texts(browser, "h2")[:2] == [HOSTILE[0], HOSTILE[1]]
-    assert texts(browser, "h1") == [HOSTILE[6]]
-    assert texts(browser, "#runs summary") == HOSTILE
-    assert set(HOSTILE) <= set(texts(browser, "#runs td"))
-    assert HOSTILE[0] in texts(browser, "#rules th")
+    assert browser.texts("h2")[:2] == [HOSTILE[0], HOSTILE[1]]
+    assert browser.texts("h1") == [HOSTILE[6]]
+    assert browser.texts("#runs summary") == HOSTILE
+    assert set(HOSTILE) <= set(browser.texts("#runs td"))
+    assert HOSTILE[0] in browser.texts("#rules th")
 
 
 @pytest.mark.parametrize(
@@ -712,18 +666,18 @@ def test_the_policy_forbids_scripts_and_the_network(chromium: Browser, address: 
 )
 def test_odd_corpora(browser: Browser, tmp_path: Path, rows: list[Sample]) -> None:
     browser.open(written(tmp_path, "page.html", rows))
-    assert texts(browser, "header dd")[0] == str(len(rows))
+    assert browser.texts("header dd")[0] == str(len(rows))
     assert "NaN" not in browser.value("document.body.innerText")
     if rows:
-        focus(browser, "#score-1-slider")
-        browser.press("End", KEYS["End"])
-        assert texts(browser, "#score-1 .yield dd")[0].split()[0] in {"1", str(len(rows))}
+        browser.focus("#score-1-slider")
+        browser.press("End")
+        assert browser.texts("#score-1 .yield dd")[0].split()[0] in {"1", str(len(rows))}
 
 
 def test_rules_and_runs_are_shown(page: Browser, tmp_path: Path) -> None:
-    assert texts(page, "#rules dd") == ["300", "250 83.3%", "45 15.0%", "5 1.7%"]
-    assert texts(page, "#rules tbody tr") == ["length-ratio4012", "identical70"]
-    rows = texts(page, "#runs tr")
+    assert page.texts("#rules dd") == ["300", "250 83.3%", "45 15.0%", "5 1.7%"]
+    assert page.texts("#rules tbody tr") == ["length-ratio4012", "identical70"]
+    rows = page.texts("#runs tr")
     assert "commandbitext-filter" in rows and "counts › kept250" in rows
     assert not any("length-ratio" in row for row in rows)
 
@@ -733,20 +687,20 @@ def test_reasons_are_counted(page: Browser) -> None:
     both = sum("; " in row.reasons for row in below)
     counts = (("target-words", len(below)), ("numbers", both))
     expected = [f"{name}{count}{100 * count / 240:.1f}%" for name, count in counts]
-    assert texts(page, "#reasons tbody tr") == expected
+    assert page.texts("#reasons tbody tr") == expected
     text = f"{len(below)} of 240 rows have a reason, {100 * len(below) / 240:.1f}%. "
-    assert texts(page, "#reasons .note") == [f"{text}The most, {len(below)}, have target-words."]
+    assert page.texts("#reasons .note") == [f"{text}The most, {len(below)}, have target-words."]
 
 
 def test_rows_without_reasons(browser: Browser, tmp_path: Path) -> None:
     rows = [row._replace(reasons="; ") for row in ROWS]
     browser.open(written(tmp_path, "page.html", rows, reasons=True))
-    assert texts(browser, "#reasons .note") == ["No row has a reason."]
-    assert texts(browser, "ul.reasons") == []
+    assert browser.texts("#reasons .note") == ["No row has a reason."]
+    assert browser.texts("ul.reasons") == []
 
 
 def test_a_filter_without_rules(browser: Browser, tmp_path: Path) -> None:
     run = manifest(tmp_path / "filter.json", {})
     browser.open(written(tmp_path, "page.html", ROWS, filter_run=run))
-    assert texts(browser, "#rules .note") == ["No rule was applied."]
+    assert browser.texts("#rules .note") == ["No rule was applied."]
     assert read_run(str(tmp_path / "filter.json"))["facts"] == {"rules": {}}

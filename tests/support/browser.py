@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--headless",
@@ -31,6 +33,39 @@ FLAGS = (
 
 PATIENCE = 60
 """Seconds after which a browser that says nothing is given up."""
+
+
+KEYS = {
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    "PageUp": 33,
+    "End": 35,
+    "Home": 36,
+    "ArrowLeft": 37,
+    "ArrowRight": 39,
+}
+"""The old keyCode of keys; of a letter, it is that of its capital."""
+
+HOSTILE = [
+    "</script><script>window.caught=1</script>",
+    "<img src=x onerror=window.caught=2>",
+    "<svg onload=window.caught=3>",
+    "javascript:window.caught=4",
+    "\" onmouseover=\"window.caught=5' autofocus onfocus='window.caught=6",
+    "<!--<script>window.caught=7",
+    "</title></style></textarea></template><script>window.caught=8</script>",
+    "${window.caught=9} {{caught}} &lt;script&gt;",
+    "a\u2028window.caught=10\u2029b",
+    "\u202eltr override",
+    "<a href=javascript:window.caught=11 id=data>data</a>",
+    "<base href=//example.org/><link rel=stylesheet href=//example.org/x>",
+    "<meta http-equiv=refresh content=0;url=//example.org/>",
+]
+"""Texts that set ``window.caught`` where they become markup or code."""
+
+UNASKED = "BeforeUnloadEvent.prototype.preventDefault = () => {}"
+"""Leave a page without the question that Chromium asks before it leaves unsaved labels."""
 
 
 def found() -> str | None:
@@ -104,12 +139,29 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def press(self, key: str, code: int, text: str = "") -> None:
-        """Press and release a key, whose code is that of its old keyCode."""
-        words = {"key": key, "code": key, "windowsVirtualKeyCode": code}
-        down = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
-        self.call("Input.dispatchKeyEvent", **down, **words)
-        self.call("Input.dispatchKeyEvent", type="keyUp", **words)
+    def texts(self, selector: str) -> list[str]:
+        """The texts of the elements that a selector finds."""
+        every = f"document.querySelectorAll({json.dumps(selector)})"
+        found: list[str] = self.value(f"Array.from({every}, e => e.textContent)")
+        return found
+
+    def press(self, *keys: str) -> None:
+        """Press and release keys, one after the other."""
+        for key in keys:
+            code = KEYS.get(key) or ord(key.upper())
+            text = {"Enter": "\r"}.get(key, key if key not in KEYS else "")
+            words = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+            down = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
+            self.call("Input.dispatchKeyEvent", **down, **words)
+            self.call("Input.dispatchKeyEvent", type="keyUp", **words)
+
+    def insert(self, text: str) -> None:
+        """Type a text at once."""
+        self.call("Input.insertText", text=text)
+
+    def focus(self, selector: str) -> None:
+        """Focus the first element that a selector finds."""
+        self.value(f"document.querySelector({json.dumps(selector)}).focus()")
 
     def resize(self, width: int, height: int) -> None:
         """Show the page in a window of this size; one below 500 is a telephone's."""
@@ -176,3 +228,22 @@ def browsing(profile: Path) -> Iterator[Browser]:
         process.wait()
         browser._reader.close()
         browser._writer.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser for the tests of a module."""
+    with browsing(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The browser as it is on a desk; whatever a page said or asked for is a failure."""
+    chromium.resize(1280, 900)
+    chromium.prefer(color_scheme="light", reduced_motion="no-preference")
+    yield chromium
+    assert chromium.complaints() == []
+    assert [url for url in chromium.requests() if not url.startswith("blob:")] == []
+    chromium.value("localStorage.clear()")
+    chromium.value(UNASKED)

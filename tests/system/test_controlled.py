@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitextfilter.io.rows import TemplatedColumns
+from bitextfilter.io.rows import Columns, WantedColumn
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.runs import Environment, TrainingFiles
 from bitextfilter.training.translator_training import TranslatorConfig, TranslatorTraining
@@ -41,7 +41,8 @@ def write_pairs(path: Path, sentences: list[list[str]]) -> PairFile:
         for step, parse in zip((1, -1), PARSES, strict=True)
     ]
     path.write_text("".join("\t".join(row) + "\n" for row in rows))
-    return PairFile(str(path), columns=TemplatedColumns(1, 2, template=3))
+    template = WantedColumn("template", "--template-column", 3)
+    return PairFile(str(path), columns=Columns(last=(template,)))
 
 
 @pytest.mark.gate(0)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from console import ROOT
 
-from bitextfilter.noise.damage import CLEAN, CRAWL_NOISE
+from bitextfilter.damage.noise import CLEAN, CRAWL_NOISE
 
 SCRIPT = ROOT / "examples" / "clean-a-crawl" / "make-crawl.sh"
 ROWS = 460

@@ -19,7 +19,7 @@ import pytest
 import toys
 from console import BIN, ROOT
 
-from bitextfilter.noise.damage import NOISE_KINDS, NoiseSettings
+from bitextfilter.damage.noise import NOISE_KINDS, NoiseSettings
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import read_grades, read_thresholds
 from bitextfilter.settings import read_settings

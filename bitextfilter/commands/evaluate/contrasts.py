@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate.options import bootstrap_options, check_measure
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.evaluate.options import bootstrap_options, check_measure, measurement
 from bitextfilter.commands.frame.options import (
     ModelName,
     argument,
     as_column,
-    json_flag,
     option,
     row_options,
 )
@@ -24,7 +22,7 @@ from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import Columns, WantedColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
 
 _ALL = "all"
 
@@ -46,21 +44,9 @@ class _Settings:
     similarity: str | None = option(
         "--similarity NAME", "The measure of --model  [default: its default measure]"
     )
-    as_json: bool = json_flag()
 
 
-@dataclass(frozen=True)
-class _ContrastColumns(Columns):
-    """Source and target, both damaged, and perhaps the kind."""
-
-    others: tuple[WantedColumn, ...] = ()
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the columns in this order."""
-        return (*super().wanted(), *self.others)
-
-
-def _damaged(run: Run, columns: _ContrastColumns, file: str) -> list[tuple[str, ...]]:
+def _damaged(run: Run, columns: Columns, file: str) -> list[tuple[str, ...]]:
     """Read the rows with damage; raises InputError if there are none."""
     every = [row.texts for row in chain.from_iterable(run.good_windows(columns, file))]
     rows = [texts for texts in every if texts[:2] != texts[2:4]]
@@ -70,14 +56,14 @@ def _damaged(run: Run, columns: _ContrastColumns, file: str) -> list[tuple[str, 
     return rows
 
 
-@command(
+@measurement(
     "contrasts",
     _Settings,
     bootstrap_options(),
     row_options("output texts errors"),
     ModelName,
 )
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> Result:
     """Measure how often a damaged pair scores lower than the same pair without the damage.
 
     FILE (default: stdin) has both in each row; rows without damage are left out, and counted.
@@ -101,8 +87,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         WantedColumn("damaged target", "--worse-tcol", settings.worse_target or sides.target),
     )
     kind = () if settings.kinds is None else (WantedColumn("kind", "--kinds", settings.kinds),)
-    columns = _ContrastColumns(sides.source, sides.target, others=(*worse, *kind))
-    output = run.output()
+    columns = replace(sides, last=(*worse, *kind))
     rows = _damaged(run, columns, settings.file)
     model = run.model()
     measure = settings.similarity or model.default_measure
@@ -113,4 +98,4 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     kinds = [row[4] if kind else _ALL for row in rows]
     found = measure_contrasts(better, damaged, kinds, bootstrap)
     facts: dict[str, str | float] = {"sim": measure, "model": model.digest}
-    output.write(contrasts_result(found, facts, bootstrap).text(settings.as_json))
+    return contrasts_result(found, facts, bootstrap)

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.evaluate.options import (
-    ExtraColumns,
     ScoreColumn,
-    blank,
     bootstrap_options,
-    extra_columns,
     known_score,
+    measurement,
     origin,
 )
-from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     argument,
     as_column,
     as_score,
-    json_flag,
     option,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import WantedColumn, number_of
+from bitextfilter.io.rows import SIDES, Columns, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.mining import MinedScores, SentencePair
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
 
 
 @dataclass(frozen=True)
@@ -47,10 +43,9 @@ class _Settings:
     )
     gold_scol: int | str = option("--gold-scol COLUMN", "Source column of GOLD.", as_column, 1)
     gold_tcol: int | str = option("--gold-tcol COLUMN", "Target column of GOLD.", as_column, 2)
-    as_json: bool = json_flag()
 
 
-@command(
+@measurement(
     "mining",
     _Settings,
     ScoreColumn,
@@ -58,7 +53,7 @@ class _Settings:
     row_options("output texts errors", drops=True),
     uses="batch_size",
 )
-def main(run: Run, settings: _Settings, where: ScoreColumn, bootstrap: Bootstrap) -> None:
+def main(run: Run, settings: _Settings, where: ScoreColumn, bootstrap: Bootstrap) -> Result:
     """Measure MINED pairs (default: stdin) against the translations in GOLD.
 
     MINED has a source, a target and a score in each row, as bitext-align writes them, in any
@@ -82,10 +77,8 @@ def main(run: Run, settings: _Settings, where: ScoreColumn, bootstrap: Bootstrap
 
     if settings.gold == settings.mined == "-":
         raise click.UsageError("only one of GOLD and MINED can be stdin")
-    output = run.output()
     scored, gold = _scored(run, settings, where), origin(run, settings.gold)
-    result = mining_result(scored, settings.threshold, bootstrap, settings.mined, gold)
-    output.write(result.text(settings.as_json))
+    return mining_result(scored, settings.threshold, bootstrap, settings.mined, gold)
 
 
 def _scored(run: Run, settings: _Settings, where: ScoreColumn) -> MinedScores:
@@ -110,7 +103,7 @@ def _gold_pairs(run: Run, settings: _Settings) -> set[SentencePair]:
         WantedColumn("source", "--gold-scol", settings.gold_scol),
         WantedColumn("target", "--gold-tcol", settings.gold_tcol),
     )
-    columns = ExtraColumns(blank=False, first=sides, sides=())
+    columns = Columns(first=sides, sides=())
     windows = run.good_windows(columns, settings.gold)
     pairs = {(row.source, row.target) for window in windows for row in window}
     if not pairs:
@@ -121,10 +114,10 @@ def _gold_pairs(run: Run, settings: _Settings) -> set[SentencePair]:
 def _mined_pairs(run: Run, path: str, where: ScoreColumn) -> dict[SentencePair, float]:
     """Return the best score of each distinct pair."""
     file = stream_name(path)
-    columns = extra_columns(run, (WantedColumn("score", "--column", where.column),))
-    fault = blank(columns, "source", "target")
+    score = WantedColumn("score", "--column", where.column)
+    columns = replace(run.row_settings.columns, blank=True, first=(score,))
     pairs: dict[SentencePair, float] = {}
-    windows = run.good_windows(columns, path, fault)
+    windows = run.good_windows(columns, path, columns.blank_fault(*SIDES))
     run.counts["without a score"] = 0
     for window in windows:
         for row in window:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import chain
 from math import inf, isnan
 from pathlib import Path
@@ -11,28 +13,54 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
     NATURAL,
     Options,
     as_column,
+    json_flag,
     option,
     options_of,
     row_options,
 )
-from bitextfilter.commands.frame.run import Fault, Run
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, is_blank, number_of
+from bitextfilter.io.rows import Row, WantedColumn, number_of, optional
 from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.filtering import LabelledRows
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.evaluation.thresholds import Origin
 
 
 RATED = row_options("output texts errors", scol={"default": 2}, tcol={"default": 3})
 """Options of files of a rating or label and then two sentences; the files are arguments."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    as_json: bool = json_flag()
+
+
+def measurement(
+    name: str, settings: Any, *groups: Any, uses: str = "batch_size threads device"
+) -> Callable[[Callable[..., Result]], click.Command]:
+    """Make a subcommand, as ``command`` does, of a function whose result is written.
+
+    It is a table, or with --json one object. The output is opened before the function runs.
+    """
+
+    def decorate(function: Callable[..., Result]) -> click.Command:
+        @wraps(function)
+        def main(run: Run, settings: Any, form: _Form, *others: Any) -> None:
+            output = run.output()
+            output.write(function(run, settings, *others).text(form.as_json))
+
+        return command(name, settings, _Form, *groups, uses=uses)(main)
+
+    return decorate
 
 
 @dataclass(frozen=True)
@@ -109,50 +137,6 @@ def check_measure(name: str | None) -> None:
         raise click.UsageError(f"similarity {none_of(name, MEASURES)}")
 
 
-def blank(columns: Columns, *needed: str) -> Fault:
-    """Return the fault of rows where a *needed* column is blank."""
-    places = [(i, each.name) for i, each in enumerate(columns.wanted()) if each.name in needed]
-
-    def fault(row: Row) -> tuple[str, str] | None:
-        empty = next((name for place, name in places if is_blank(row.texts[place])), None)
-        return None if empty is None else (f"the {empty} is empty", REMEDY)
-
-    return fault
-
-
-def optional(name: str, option: str, place: int | str | None) -> tuple[WantedColumn, ...]:
-    """Return a column, or nothing if its option is not given."""
-    return () if place is None else (WantedColumn(name, option, place),)
-
-
-@dataclass(frozen=True)
-class ExtraColumns(Columns):
-    """Some of the *sides* of the pair, which may be blank, after or before other columns."""
-
-    blank: bool = True
-    first: tuple[WantedColumn, ...] = ()
-    sides: tuple[str, ...] = ("source", "target")
-    last: tuple[WantedColumn, ...] = ()
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return the first columns, the sides, and the last columns."""
-        sides = (side for side in super().wanted() if side.name in self.sides)
-        return (*self.first, *sides, *self.last)
-
-
-def extra_columns(
-    run: Run,
-    first: tuple[WantedColumn, ...] = (),
-    sides: tuple[str, ...] = ("source", "target"),
-    last: tuple[WantedColumn, ...] = (),
-    *,
-    blank: bool = True,
-) -> ExtraColumns:
-    """Return the columns of the run with others; *blank* ones are read as good."""
-    chosen = run.row_settings.columns
-    return ExtraColumns(chosen.source, chosen.target, blank, first, sides, last)
-
-
 def read_labelled(
     run: Run, file: str, where: Labelling, sides: tuple[str, ...] = ()
 ) -> LabelledRows:
@@ -168,8 +152,9 @@ def read_labelled(
         *optional("label", "--labels", where.labels),
         *optional("verdict", "--verdict", where.verdict),
     )
-    columns, collected = extra_columns(run, first, sides), LabelledRows(where.clean_label)
-    windows = run.good_windows(columns, file, blank(columns, "label"))
+    columns = replace(run.row_settings.columns, blank=True, first=first, sides=sides)
+    collected = LabelledRows(where.clean_label)
+    windows = run.good_windows(columns, file, columns.blank_fault("label"))
     run.counts["without a score"] = 0
     for row in chain.from_iterable(windows):
         score = number_of(row.texts[0].encode())

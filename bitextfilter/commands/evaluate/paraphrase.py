@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -10,19 +10,18 @@ from bitextfilter.commands.evaluate.options import (
     RATED,
     Languages,
     bootstrap_options,
-    extra_columns,
     language_option,
+    measurement,
     signed,
 )
-from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import ModelName, argument, as_column, json_flag, option
+from bitextfilter.commands.frame.options import ModelName, argument, as_column, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import REMEDY, Row, WantedColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.scoring.model import Model
     from bitextfilter.training.labelled_pairs import LabelledVectors
 
@@ -45,7 +44,6 @@ class _Settings:
         "concatenation",
     )
     language: Languages | None = language_option("source column", "target column")
-    as_json: bool = json_flag()
 
 
 @dataclass(frozen=True)
@@ -58,8 +56,8 @@ class _Pairs:
     targets: list[str]
 
 
-@command("paraphrase", _Settings, bootstrap_options(), RATED, ModelName)
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+@measurement("paraphrase", _Settings, bootstrap_options(), RATED, ModelName)
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> Result:
     """Measure how well the model's vectors separate paraphrases from other pairs.
 
     Rows of TEST are a label, 1 or 0, and two sentences. Decision rules, chosen on --development:
@@ -79,7 +77,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     from bitextfilter.evaluation.pair_scoring import model_languages
     from bitextfilter.papers import paraphrases as detection
 
-    output, names = run.output(), (settings.development, settings.file)
+    names = settings.development, settings.file
     pairs = [_read(run, name, settings) for name in names]
     model = run.model()
     languages = model_languages(model, settings.language)
@@ -93,7 +91,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     chosen = {**signed(settings.language), "model": model.digest}
     known = {"dev": len(pairs[0].labels), **chosen, **bootstrap.facts}
     facts = {"development": names[0], "file": names[1], "seed": bootstrap.seed}
-    output.write(detection.detection_result(found, known, facts).text(settings.as_json))
+    return detection.detection_result(found, known, facts)
 
 
 def _label_fault(row: Row) -> tuple[str, str] | None:
@@ -107,7 +105,7 @@ def _label_fault(row: Row) -> tuple[str, str] | None:
 def _read(run: Run, file: str, settings: _Settings) -> _Pairs:
     """Read a file; InputError unless it has pairs of both kinds."""
     label = WantedColumn("label", "--label-column", settings.label)
-    columns = extra_columns(run, (label,), blank=False)
+    columns = replace(run.row_settings.columns, first=(label,))
     pairs = _Pairs(stream_name(file), [], [], [])
     for row in chain.from_iterable(run.good_windows(columns, file, _label_fault)):
         pairs.labels.append(row.texts[0] == "1")

@@ -86,8 +86,8 @@ class _Settings:
 
         human = WantedColumn("human score", "--human", self.human)
         if self.column is None:
-            return RatedColumns(numbers=(human,), sides=run.row_settings.columns.wanted())
-        return RatedColumns(numbers=(human, WantedColumn("score", "--column", self.column)))
+            return RatedColumns(first=(human,), last=run.row_settings.columns.wanted())
+        return RatedColumns(first=(human, WantedColumn("score", "--column", self.column)))
 
 
 @command("sts", _Settings, bootstrap_options(), RATED, ModelName)
@@ -195,6 +195,6 @@ def _read(run: Run, file: str, settings: _Settings, measure: PairMeasure | None)
             scores.extend(measure(sources, targets).tolist())
         human.extend(number_of(row.texts[0].encode()) for row in rows)
     skipped = run.counts["skipped"] - before
-    remedy = " and ".join(f"{one.option} says where the {one.name} is" for one in columns.numbers)
+    remedy = " and ".join(f"{one.option} says where the {one.name} is" for one in columns.first)
     check_enough(len(human), skipped, stream_name(file), remedy)
     return RatedSet(set_name(file), np.array(human), np.array(scores), skipped, file)

@@ -227,7 +227,8 @@ class _Group(_Framed, click.Group):
         """Return a subcommand."""
         if cmd_name not in self.modules:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = import_module(self.modules[cmd_name]).main
+        module, _, function = self.modules[cmd_name].rpartition(".")
+        found: click.Command = getattr(import_module(module), function)
         return found
 
 
@@ -282,13 +283,18 @@ def _click_command(kind: type[_Kind], name: str, text: str, **details: Any) -> _
     return click.version_option(__version__, prog_name=name, message="%(prog)s %(version)s")(made)
 
 
-def group(name: str, text: str, package: str = "", modules: Sequence[str] = ()) -> click.Group:
+def group(
+    name: str, text: str, package: str = "", modules: Sequence[str] | Mapping[str, str] = ()
+) -> click.Group:
     """Return a command of subcommands; *text* is its help.
 
-    The subcommands in *modules* of a *package* are called as these, and imported when needed.
+    The subcommands in *modules* of a *package* are called as these, each the ``main`` of its own,
+    or by the names of a mapping: ``{"sample": "labelling.sample"}``. They are imported when needed.
     """
+    if not isinstance(modules, Mapping):
+        modules = {module: f"{module}.main" for module in modules}
     made = _click_command(_Group, name, text, no_args_is_help=False)
-    made.modules = {module: f"{package}.{module}" for module in modules}
+    made.modules = {called: f"{package}.{path}" for called, path in modules.items()}
     return made
 
 

@@ -27,6 +27,7 @@ from bitextfilter.io.files import bytes_read, open_input, open_output, open_rows
 from bitextfilter.io.rows import (
     BadRow,
     Columns,
+    Fault,
     Row,
     RowReader,
     TextColumn,
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
 
 T = TypeVar("T")
-
-Fault = Callable[[Row], tuple[str, str] | None]
-"""Returns the fault of a row and its remedy; None if the row is good."""
 
 _OF_REJECT = re.compile("(; (or )?)?--on-error reject .*")
 """The end of a remedy that is of no use where it was given."""
@@ -237,12 +235,19 @@ class Run:
         """
         for window in row_windows(rows, self.common.batch_size):
             if fault is not None:
-                assert isinstance(rows, RowReader), "a fault is of rows as they were read"
-                window = [_judged(row, fault, rows) for row in window]
+                window = [self._judged(row, fault) for row in window]
             if not again:
                 self.admit(window)
             yield window
             self.advance(len(window))
+
+    def _judged(self, row: Row | BadRow, fault: Fault) -> Row | BadRow:
+        """Return a row with a fault as a bad one."""
+        found = fault(row) if isinstance(row, Row) else None
+        if found is None or isinstance(row, BadRow):
+            return row
+        assert self._reader is not None, "rows are read"
+        return self._reader.parser.refused(row, *found)
 
     def admit(self, window: list[Row | BadRow]) -> None:
         """Count the rows of a window, and reject the bad ones."""
@@ -256,7 +261,7 @@ class Run:
         self,
         columns: Columns | TextColumn | None = None,
         file: str | None = None,
-        fault: Fault = lambda _: None,
+        fault: Fault | None = None,
         again: bool = False,
     ) -> Iterator[list[Row]]:
         """Open *file* (None: the input) and return windows of its good rows, none empty.
@@ -264,20 +269,9 @@ class Run:
         A row with a *fault* is bad: it stops the run or is rejected. Rows read *again* are not
         counted.
         """
-        rows = self.rows(columns, file)
-        windows = (self._good(window, fault, rows) for window in self.windows(rows, again))
-        return filter(None, windows)
-
-    def _good(self, window: list[Row | BadRow], fault: Fault, rows: RowReader) -> list[Row]:
-        good = []
-        for row in window:
-            if isinstance(row, BadRow):
-                continue
-            if found := fault(row):
-                self.reject(BadRow(*row[:3], *found, rows.name))
-            else:
-                good.append(row)
-        return good
+        windows = self.windows(self.rows(columns, file), again, fault)
+        good = ([row for row in window if isinstance(row, Row)] for window in windows)
+        return filter(None, good)
 
     def pairs(self, file: str) -> list[tuple[str, str]]:
         """Return the pairs of a file, rejected rows aside."""
@@ -417,9 +411,3 @@ class Run:
     def warn(self, message: str) -> None:
         """Write a warning to stderr, unless -q."""
         self.messages.note(f"warning: {message}", WARNING)
-
-
-def _judged(row: Row | BadRow, fault: Fault, rows: RowReader) -> Row | BadRow:
-    """Return a row with a fault as a bad one."""
-    found = fault(row) if isinstance(row, Row) else None
-    return rows.parser.refused(row, *found) if isinstance(row, Row) and found else row

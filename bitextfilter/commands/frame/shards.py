@@ -35,7 +35,7 @@ from bitextfilter.io.work_folder import (
 )
 
 if TYPE_CHECKING:
-    from bitextfilter.distributed.engine import Engine
+    from bitextfilter.io.workers import Engine
     from bitextfilter.scoring.model import Model
     from bitextfilter.search.tasks import MapTasks
 
@@ -226,7 +226,7 @@ def engine_of(run: Run, processes: bool = False) -> tuple[Common, Engine]:
     common = replace(run.common, quiet=True, manifest=None)
     if run.scaling.engine == "ray":
         return _on_ray(run, common, processes)
-    from bitextfilter.distributed.engine import LocalEngine
+    from bitextfilter.io.workers import LocalEngine
 
     if processes:
         return replace(common, threads=1), LocalEngine(common.threads)

@@ -1,7 +1,4 @@
-"""``bitext-judge``: label a few hundred rows of a scored corpus, and learn what a cut yields.
-
-Each subcommand is a module of its name.
-"""
+"""``bitext-judge``: label a few hundred rows of a scored corpus, and learn what a cut yields."""
 
 from __future__ import annotations
 
@@ -20,5 +17,11 @@ main = group(
         bitext-judge learn sample.tsv labels.tsv --model en-de -o my-model
     """,
     __name__,
-    ("sample", "page", "command", "report", "learn"),
+    {
+        "sample": "labelling.sample",
+        "page": "labelling.page",
+        "command": "labelling.label_by_program",
+        "report": "results.report",
+        "learn": "results.learn",
+    },
 )

@@ -22,7 +22,7 @@ from bitextfilter.commands.frame.translators import (
 )
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import REMEDY, BadRow, Row, TextColumn
+from bitextfilter.io.rows import REMEDY, BadRow, Columns, Row, TextColumn, WantedColumn
 
 if TYPE_CHECKING:
     from bitextfilter.translation.translator import AnyTranslator, SearchSettings, Translation
@@ -44,13 +44,15 @@ class _Templates:
         as_numbered_column,
     )
 
-    def columns(self) -> TextColumn:
+    def columns(self) -> Columns | TextColumn:
         """Return the columns to read; UsageError for options that contradict each other."""
         if self.template_column is None:
             return TextColumn(self.column, blank=True)
         if self.template is not None:
             raise click.UsageError("--template and --template-column exclude each other")
-        return TextColumn(self.column, blank=True, template=self.template_column)
+        sentence = WantedColumn("sentence", "--column", self.column or 1)
+        template = WantedColumn("template", "--template-column", self.template_column)
+        return Columns(blank=True, sides=(), first=(sentence, template))
 
 
 @command(

@@ -125,11 +125,6 @@ class PairReader(ABC):
         return "; ".join(f"{n} {reason}" for reason, n in (self.skipped or Counter()).most_common())
 
 
-def no_end() -> tuple[bytes, ...]:
-    """Return the bytes at the end of a format that has none."""
-    return (b"",)
-
-
 class PairWriter(NamedTuple):
     """The bytes of one format: a tuple has an item for each of its files."""
 
@@ -137,7 +132,7 @@ class PairWriter(NamedTuple):
     """Function from a pair to its bytes. Raises UnfitError."""
     first: tuple[bytes, ...] = (b"",)
     """Bytes before the pairs."""
-    end: Callable[[], tuple[bytes, ...]] = no_end
+    end: Callable[[], tuple[bytes, ...]] = lambda: (b"",)
     """Returns the bytes after the pairs."""
 
 
@@ -267,24 +262,24 @@ FORMATS: Mapping[str, Format] = {
     "vtt": Format("the same, told by its content", "srt", "", files=2, suffixes="vtt"),
     "jsonl": Format(
         "a JSON object a line",
-        "jsonl",
+        "fields.json",
         "fields keep input",
         "fields output",
         suffixes="jsonl ndjson json",
     ),
     "parquet": Format(
         "a Parquet file",
-        "tables",
+        "fields.table",
         "fields keep input",
         "fields numbers output",
         suffixes="parquet",
     ),
     "arrow": Format(
-        "an Arrow file or stream", "tables", "fields keep input", suffixes="arrow feather"
+        "an Arrow file or stream", "fields.table", "fields keep input", suffixes="arrow feather"
     ),
     "datasets": Format(
         "a folder for datasets.load_from_disk",
-        "tables.folder",
+        "fields.folder",
         written="fields numbers",
         folder=("data-00000-of-00001.arrow", "dataset_info.json", "state.json"),
         caches="cache-*.arrow",

@@ -51,11 +51,6 @@ class _ColumnsReader(PairReader):
     _places: Sequence[int] = ()
     """Of the two texts."""
 
-    def _take_texts(self) -> None:
-        """Take the names of the texts from the header."""
-        source, target = (self._names[place] for place in self._places)
-        self.texts = source, target
-
     def _take_others(self) -> None:
         """Take the names of the other columns. Raises InputError if one stands twice."""
         if len(set(self._names)) < len(self._names):
@@ -191,7 +186,8 @@ class CsvReader(_ColumnsReader):
         self._places = [self._place(wanted) for wanted in columns.wanted()]
         self._least = max(place + 1 if place >= 0 else -place for place in self._places)
         if header:
-            self._take_texts()
+            source, target = (self._names[place] for place in self._places)
+            self.texts = source, target
             self._take_others()
 
     def _header(self) -> list[str]:

@@ -150,18 +150,14 @@ class TmxReader(UnitReader[_Unit]):
         for variants, read in zip(texts, self._read, strict=True):
             variants.sort(key=itemgetter(0))
             if not self._all:
-                self._leave_out(variants[1:])
+                for _, code, _ in variants[1:]:
+                    known = code in self.further or len(self.further) < _MOST_CODES
+                    self.further[code if known else "others"] += 1
                 del variants[1:]
             if len(read) < _MOST_CODES:
                 read.update(code for _, code, _ in variants)
         source, target = texts
         return [(one, other) for *_, one in source for *_, other in target]
-
-    def _leave_out(self, variants: Sequence[tuple[bool, str, str]]) -> None:
-        """Count further texts by their codes."""
-        for _, code, _ in variants:
-            known = code in self.further or len(self.further) < _MOST_CODES
-            self.further[code if known else "others"] += 1
 
     def _reason(self, unit: _Unit) -> str:
         """Return why a unit has no pair."""
@@ -239,16 +235,12 @@ def reader(inputs: Inputs, settings: FormatSettings) -> PairReader:
 
 
 def writer(settings: FormatSettings, _: PairReader) -> PairWriter:
-    """Return the writer of a translation memory."""
-    assert settings.languages is not None
-    return tmx_writer(settings.languages)
-
-
-def tmx_writer(languages: tuple[str, str]) -> PairWriter:
-    """Return a writer of a unit a line, in two *languages*; other texts become its properties.
+    """Return a writer of a unit a line, in two languages; other texts become its properties.
 
     It cannot hold characters that XML cannot hold.
     """
+    languages = settings.languages
+    assert languages is not None
 
     def lines(pair: PairRecord) -> tuple[bytes]:
         properties = "".join(

@@ -19,7 +19,6 @@ from bitextfilter.corpus.formats.xml_units import (
     without_codes,
 )
 from bitextfilter.errors import InputError
-from bitextfilter.languages import Language
 
 _UNITS = {"trans-unit", "segment"}
 _SIDES = {"source": 0, "target": 1}
@@ -169,7 +168,8 @@ class XliffReader(UnitReader[_Unit]):
         """Return the texts of a unit, or of its segments."""
         names = " to ".join(code or "an unknown one" for code in unit.languages)
         self.note_language(names)
-        if self._languages is not None and not all(map(_is_of, unit.languages, self._languages)):
+        wanted = zip(unit.languages, self._languages or (), strict=False)
+        if not all(not code or one.includes(language_of(code)) for code, one in wanted):
             return f"from {names}"
         state = unit.properties.get("state", "")
         if not unit.translate:
@@ -197,10 +197,6 @@ class XliffReader(UnitReader[_Unit]):
 
 
 _WITHOUT = "without a translation"
-
-
-def _is_of(code: str, language: Language) -> bool:
-    return not code or language.includes(language_of(code))
 
 
 def reader(inputs: Inputs, settings: FormatSettings) -> PairReader:

@@ -15,10 +15,10 @@ from toys import sentences, toy_model
 
 from bitextfilter import __version__
 from bitextfilter.commands.evaluate import main
+from bitextfilter.damage.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.evaluation.thresholds import CUT_FIGURES, CutSettings, estimate_cuts
-from bitextfilter.noise.damage import CLEAN, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.scoring.model import load
 
 HEAD = ["measure", "kind", "value", "low", "high", "clean", "noise", "signature"]

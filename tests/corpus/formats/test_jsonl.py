@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.formats.base import PairRecord, UnfitError
-from bitextfilter.corpus.formats.jsonl import JsonReader, json_writer
+from bitextfilter.corpus.formats.base import FormatSettings, PairRecord, PairWriter, UnfitError
+from bitextfilter.corpus.formats.fields import JsonReader, json_writer
 from bitextfilter.io.rows import BadRow, RowReader, TextColumn
 
 
@@ -17,6 +17,10 @@ def reader(
 ) -> JsonReader:
     raw = data.encode() if isinstance(data, str) else data
     return JsonReader(RowReader(io.BytesIO(raw), "p.jsonl", TextColumn()), fields, keep.split())
+
+
+def writer(*fields: str) -> PairWriter:
+    return json_writer(FormatSettings(fields=(fields[0], fields[1])), reader(""))
 
 
 def good(data: str, *fields: str, keep: str = "") -> list[tuple[str, ...]]:
@@ -106,18 +110,18 @@ def test_long_numbers_are_only_text() -> None:
 
 
 def test_what_is_written() -> None:
-    writer = json_writer(("t.en", "t.de"))
-    (line,) = writer.lines(PairRecord(1, 'ä"\n', "\u2028", {"score": "0.50"}))
+    made = writer("t.en", "t.de")
+    (line,) = made.lines(PairRecord(1, 'ä"\n', "\u2028", {"score": "0.50"}))
     assert line.endswith(b"}\n") and line.count(b"\n") == 1
     assert json.loads(line) == {"t": {"en": 'ä"\n', "de": "\u2028"}, "score": "0.50"}
     assert "ä".encode() in line
-    assert (writer.first, writer.end()) == ((b"",), (b"",))
+    assert (made.first, made.end()) == ((b"",), (b"",))
 
 
 @pytest.mark.parametrize("name", ["source", "source.x", "target.x.y"])
 def test_names_that_clash(name: str) -> None:
     with pytest.raises(UnfitError, match=f"two fields would be called '{name}'"):
-        json_writer(("source", "target")).lines(PairRecord(1, "a", "b", {name: "c"}))
+        writer("source", "target").lines(PairRecord(1, "a", "b", {name: "c"}))
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -127,7 +131,7 @@ NAME = st.text(st.sampled_from("ab."), min_size=1, max_size=3)
 @given(TEXT, TEXT, st.dictionaries(NAME, TEXT, max_size=3))
 def test_written_and_read_again(source: str, target: str, others: dict[str, str]) -> None:
     try:
-        (line,) = json_writer(("source", "target")).lines(PairRecord(1, source, target, others))
+        (line,) = writer("source", "target").lines(PairRecord(1, source, target, others))
     except UnfitError:
         return
     rows = RowReader(io.BytesIO(line), "p.jsonl", TextColumn())

@@ -14,8 +14,12 @@ from bitextfilter.corpus.formats.base import (
     PairRecord,
     UnfitError,
 )
-from bitextfilter.corpus.formats.jsonl import JsonReader
-from bitextfilter.corpus.formats.tables import TableReader, folder_writer, writer
+from bitextfilter.corpus.formats.fields import (
+    JsonReader,
+    TableReader,
+    folder_writer,
+    table_writer,
+)
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.rows import BadRow, RowReader, TextColumn
 
@@ -32,7 +36,7 @@ def source(columns: Sequence[str] | None) -> PairReader:
 def written(
     pairs: Sequence[PairRecord], columns: Sequence[str] | None = None, **details: object
 ) -> bytes:
-    made = writer(FormatSettings(**details), source(columns))  # type: ignore[arg-type]
+    made = table_writer(FormatSettings(**details), source(columns))  # type: ignore[arg-type]
     return b"".join(part for (part,) in [made.first, *map(made.lines, pairs), made.end()])
 
 
@@ -69,7 +73,7 @@ def test_a_column_that_is_missing(tmp_path: Path) -> None:
 
 
 def test_columns_are_those_of_the_first_row() -> None:
-    made = writer(FormatSettings(), source(None))
+    made = table_writer(FormatSettings(), source(None))
     made.lines(PairRecord(1, "a", "b", {"u": "1", "v": "2"}))
     made.lines(PairRecord(2, "c", "d", {"v": "3"}))
     with pytest.raises(UnfitError, match="a column 'w', which the first row lacks"):

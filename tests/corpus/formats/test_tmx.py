@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.formats.base import PairRecord, UnfitError
-from bitextfilter.corpus.formats.tmx import TmxReader, tmx_writer
+from bitextfilter.corpus.formats.base import FormatSettings, PairRecord, UnfitError
+from bitextfilter.corpus.formats.tmx import TmxReader, writer
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow
 
@@ -298,8 +298,8 @@ def test_a_damaged_archive() -> None:
 
 
 def written(*pairs: PairRecord) -> bytes:
-    writer = tmx_writer(("en", "de-AT"))
-    parts = [writer.first, *map(writer.lines, pairs), writer.end()]
+    made = writer(FormatSettings(languages=("en", "de-AT")), reader(b""))
+    parts = [made.first, *map(made.lines, pairs), made.end()]
     return b"".join(part for (part,) in parts)
 
 

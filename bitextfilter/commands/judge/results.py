@@ -1,0 +1,214 @@
+"""``bitext-judge report`` and ``learn``: what a cut yields by labels, and a model that learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.evaluate.options import bootstrap_options
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
+    ModelName,
+    argument,
+    as_fraction,
+    as_score,
+    json_flag,
+    needs_own_file,
+    option,
+    row_options,
+)
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.judge.labelling import read_labels, read_sample
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.files import in_utf_8, stream_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bitextfilter.evaluation.result import Bootstrap, Result
+    from bitextfilter.judge.evaluation import JudgedRows, Standard
+    from bitextfilter.judge.judgements import Judgements
+
+
+GOOD: Any = option(
+    "--good LABELS",
+    "Labels that count as good: words as V,F, or the least number  [default: the first word, or "
+    "the middle of the scale]",
+)
+"""The field of --good."""
+
+
+def chosen_standard(judgements: Judgements, good: str | None) -> Standard:
+    """Return the labels that count as good."""
+    from bitextfilter.judge.evaluation import standard_of
+
+    try:
+        return standard_of(judgements.scale, good)
+    except SettingsError as error:
+        raise click.UsageError(f"--good: {error}") from error
+
+
+def refuse_twice(sample: str, labels: Sequence[str]) -> None:
+    """Raise UsageError for a file of labels that is named twice, and for stdin asked for twice."""
+    if (sample, *labels).count("-") > 1:
+        raise click.UsageError("stdin is asked for twice")
+    if double := next((name for name in labels if labels.count(name) > 1), None):
+        raise click.UsageError(f"{double} is named twice")
+
+
+_FEW = 100
+"""Fewer labels give a warning."""
+
+
+@dataclass(frozen=True)
+class _Report:
+    """The sample and its labels, and the cuts to show."""
+
+    sample: str = argument("SAMPLE")
+    labels: tuple[str, ...] = argument("LABELS...", nargs=-1, required=True)
+    columns: tuple[str, ...] = option(
+        "--column NAME",
+        "A score of the sample; repeat it for more  [default: all]",
+        multiple=True,
+    )
+    cuts: tuple[float, ...] = option(
+        "--cut C", "Also show this cut of the first score; repeatable.", as_score, multiple=True
+    )
+    precision: float | None = option(
+        "--precision P",
+        "Also mark the lowest cut of this precision, 0 to 1, that keeps 10 labels or more.",
+        lambda value: float(as_fraction(value)),
+    )
+    good: str | None = GOOD
+    disagreements: str | None = option(
+        "--disagreements FILE", "Write the rows that annotators disagree on to FILE."
+    )
+    as_json: bool = json_flag()
+
+    def __post_init__(self) -> None:
+        """Refuse files that are named twice."""
+        refuse_twice(self.sample, self.labels)
+
+
+@command("report", _Report, bootstrap_options(), row_options("output"), uses="")
+def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
+    """Estimate what a cut yields by the labels of a sample.
+
+    Each label counts as often as the weight of its row says: so shares are those of the corpus,
+    and rows are numbers of rows in it. Writes a table with a header, tab-separated, of kinds:
+
+        cut        of a score: rows kept, precision (the share of them that is good), recall
+                   (the share of all good rows that is kept) and F1; marks best f1 and others
+        auc        of a score: how often a good row scores higher than a bad one (value)
+        reason     a stratum: its rows, and the share of good ones (precision)
+        agreement  of two annotators: share of equal labels; kappa is Cohen's
+        alpha      of all annotators: Krippendorff's, by squares for numbers, nominal for words
+
+    Figures are from 0 to 1, each followed by the ends of its 95 % interval (of a bootstrap
+    within strata); labels is the number of labelled rows behind it. The row of several
+    annotators is as good as the share of them that says so. Rows that a rule drops are kept by
+    no cut: good ones lower the recall. Labels are checked against the texts of the sample.
+
+    Example:
+
+        bitext-judge report sample.tsv labels.tsv --column mlp --cut 0.37 --precision 0.95
+        bitext-judge report sample.tsv anna.tsv ben.tsv --disagreements discuss.tsv --json
+    """
+    from bitextfilter.judge.evaluation import YieldSettings, judged_rows, judgement_result
+
+    output, apart = run.output(), settings.disagreements
+    needs_own_file("--disagreements", apart, [*settings.labels, settings.sample])
+    sample = read_sample(run, settings.sample)
+    columns = settings.columns or sample.scores
+    sample.check_scores(columns)
+    judgements = read_labels(run, sample, settings.labels)
+    standard = chosen_standard(judgements, settings.good)
+    rows = judged_rows(judgements, standard, ", ".join(map(stream_name, settings.labels)))
+    wanted = YieldSettings(columns, settings.cuts, settings.precision, bootstrap)
+    result = judgement_result(judgements, rows, standard, wanted)
+    output.write(result.text(settings.as_json))
+    if apart is not None:
+        _write_disagreements(run, judgements, apart)
+    _report(run, settings, rows, result)
+
+
+def _write_disagreements(run: Run, judgements: Judgements, path: str) -> None:
+    from bitextfilter.judge.evaluation import disagreements_table
+
+    table = disagreements_table(judgements)
+    run.output(path).write(in_utf_8("".join("\t".join(row) + "\n" for row in table)))
+    run.counts["disagreements"] = len(table) - 1
+
+
+def _report(run: Run, settings: _Report, rows: JudgedRows, result: Result) -> None:
+    """Put the counts into the summary, and warn of what is missing."""
+    run.counts["labelled"] = len(rows.good)
+    for reason, size in rows.unlabelled.items():
+        run.warn(f"no row of {reason} has a label: its {size:.0f} rows are left out")
+    if len(rows.good) < _FEW:
+        run.warn(f"only {len(rows.good)} rows have a label: estimates are rough")
+    wanted = f"precision>={settings.precision:g}" if settings.precision is not None else ""
+    cuts = result.groups["cuts"]
+    if wanted and cuts and not any(wanted in record["mark"] for record in cuts):
+        run.warn(f"no cut has {wanted}")
+    if not cuts:
+        run.warn("the sample has no scores: no cut is shown")
+
+
+@dataclass(frozen=True)
+class _Learn:
+    """The sample and its labels, and the new model."""
+
+    sample: str = argument("SAMPLE")
+    labels: tuple[str, ...] = argument("LABELS...", nargs=-1, required=True)
+    folder: str = option("-o --output FOLDER", "The new model's folder.", required=True)
+    good: str | None = GOOD
+    as_json: bool = json_flag()
+
+    def __post_init__(self) -> None:
+        """Refuse files that are named twice."""
+        refuse_twice(self.sample, self.labels)
+
+
+@command("learn", _Learn, bootstrap_options(), ModelName, uses="threads device")
+def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
+    """Adapt the score and the cut of --model to the labels of a sample.
+
+    Writes a new model. The last layer of its classifier is fitted to the labels, and held near its
+    old weights; cross-validation over five folds chooses how near. Words count as good or not,
+    numbers as grades. The cut of the highest F1 is kept in the model: it is what
+    score:min=recommended of bitext-filter takes.
+
+    Writes a line for the score before and after, tab-separated: AUC, cut, precision, recall and F1
+    at the cut, each with the ends of its 95 % interval; labels, and the ridge chosen. Each label is
+    scored by a classifier that was fitted without it, and counts as often as its row's weight says.
+    A model of more than two languages is adapted as a whole: name two for the sample.
+
+    Example:
+
+        bitext-judge learn sample.tsv labels.tsv --model en-de -o my-model
+        bitext-judge learn sample.tsv anna.tsv ben.tsv --model multi:en,cs -o my-model --json
+    """
+    from bitextfilter.judge.learning import Learnt
+    from bitextfilter.models.folders import check_replaceable
+
+    check_replaceable(Path(settings.folder))
+    output = run.output("-")
+    sample = read_sample(run, settings.sample)
+    judgements = read_labels(run, sample, settings.labels)
+    standard = chosen_standard(judgements, settings.good)
+    file = ", ".join(map(stream_name, settings.labels))
+    learnt = Learnt(run.model(), judgements, standard, bootstrap.seed, file)
+    labels = len(learnt.rows.good)
+    run.counts["labelled"] = labels
+    if labels < _FEW:
+        run.warn(f"only {labels} rows have a label: the score may not get better")
+    result = learnt.result(bootstrap)
+    facts = {"labels": labels, "ridge": f"{learnt.report.strength:g}", "good": str(standard)}
+    command_line = f"bitext-judge learn {settings.sample} {' '.join(settings.labels)}"
+    cut = learnt.cuts(bootstrap)["after"]
+    learnt.write(Path(settings.folder), cut, command_line, {**facts, "seed": bootstrap.seed})
+    output.write(result.text(settings.as_json))
