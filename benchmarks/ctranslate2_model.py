@@ -15,7 +15,7 @@ import torch
 from bitextfilter.models.layers import MultiHeadAttention, sinusoids
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.vocabulary import BEGIN, END, PAD
-from bitextfilter.translation.transformer import TransformerNetwork
+from bitextfilter.translation.architectures import TransformerNetwork
 from bitextfilter.translation.translator import Translator
 
 POSITIONS = 512

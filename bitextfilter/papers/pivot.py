@@ -146,7 +146,7 @@ class PivotTraining(EncoderTraining):
         """Pairs with the pivot, as ids."""
         language = self.pivot.languages[0]
         written = Sentences(self.pivot.ids(pairs.targets, language))
-        texts = self._sentences(pairs.sources, side)
+        texts = self.as_ids(pairs.sources, self.processor.languages[side])
         corpus = Corpus(texts, written, np.array(pairs.weights))
         return self.short(corpus, f"{self.processor.languages[side]}-{language} ")
 

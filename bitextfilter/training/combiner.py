@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bitextfilter.arrays import Floats, Indices, Mask
+from bitextfilter.arrays import Floats, Indices
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering, roc_auc
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, interval
@@ -456,7 +456,7 @@ class TrainedCombiner:
         grades = self._rows.grades[known]
         likely = np.clip(self._combined[known], _LEAST, 1 - _LEAST)
         losses = -(grades * np.log(likely) + (1 - grades) * np.log(1 - likely))
-        sides = [losses[_is(grades >= 0.5, kind)] for kind in (True, False)]
+        sides = [losses[grades >= 0.5], losses[grades < 0.5]]
         every = np.concatenate(sides)
 
         def mean(strata: Sequence[Floats]) -> Floats:
@@ -467,10 +467,6 @@ class TrainedCombiner:
             [np.ones(len(side)) for side in sides if len(side)], mean, self._bootstrap
         )
         return Estimate(*found.tolist())
-
-
-def _is(good: Mask, kind: bool) -> Mask:
-    return good if kind else ~good
 
 
 def _facts(column: CombinedColumn) -> dict[str, str]:

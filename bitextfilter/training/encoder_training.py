@@ -261,16 +261,16 @@ class EncoderTraining(TrainingRun):
         sources, targets, weights, _ = read_pairs(self.files.pairs)
         self.config = self.given.fitting(sum(weights))
         self.processor = self._make_processor(sources, targets)
-        sides = self._sentences(sources, 0), self._sentences(targets, 1)
+        languages = self.processor.languages
+        sides = self.as_ids(sources, languages[0]), self.as_ids(targets, languages[1])
         self.corpus = self.short(Corpus(*sides, np.array(weights)))
         self.monolingual = {}
         for side, paths in self.files.monolingual.items():
             if paths:
-                every = self._sentences(read_monolingual(paths), side)
+                every = self.as_ids(read_monolingual(paths), languages[side])
                 longest = self.config.training.maximum_length
                 short = every.take(np.flatnonzero(every.lengths <= longest))
-                language = self.processor.languages[side]
-                self.environment.note(f"{len(short)} monolingual sentences of {language}")
+                self.environment.note(f"{len(short)} monolingual sentences of {languages[side]}")
                 self.monolingual[side] = short.followed_by(self.corpus.side(side))
         self._sample = distinct_sample(sources, targets, self.config.training.seed)
 
@@ -298,10 +298,14 @@ class EncoderTraining(TrainingRun):
 
     def save(self, folder: Path, network: Network) -> None:
         """See :meth:`TrainingRun.save`; with the background sample of CSLS."""
+        encoder = self.saved(folder, network)
+        BackgroundSample(*both_sides(encoder, self._sample)).save(folder / BACKGROUND)
+
+    def saved(self, folder: Path, network: Network) -> Encoder:
+        """Write network and text processing, and return the encoder that is read from there."""
         kind = (self.config.architecture, self.config.shape)
         ENCODERS.save(folder, kind, network, self.processor, self.environment.bits)
-        encoder = self._encoder(ENCODERS.load(folder).network)
-        BackgroundSample(*both_sides(encoder, self._sample)).save(folder / BACKGROUND)
+        return self._encoder(ENCODERS.load(folder).network)
 
     def _encoder(self, network: Network) -> Encoder:
         environment = self.environment
@@ -369,8 +373,8 @@ class EncoderTraining(TrainingRun):
             )
         return processor
 
-    def _sentences(self, sentences: list[str], side: int) -> Sentences:
-        language = self.processor.languages[side]
+    def as_ids(self, sentences: list[str], language: str) -> Sentences:
+        """Sentences of a language as ids of every view."""
         rows = self.processor.ids(sentences, language)
         if self.processor.trigrams is None:
             return Sentences(rows)

@@ -37,11 +37,10 @@ from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.thresholds import Grade, read_grades, write_grades
 from bitextfilter.similarity.neighbours import NEIGHBOURS, csls, margin_matrix
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
+from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.segment import Segmenter, learn_segmenter, load_segmenter
 from bitextfilter.text.trigrams import CountedTrigrams, TrigramSettings
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
-from bitextfilter.training.data import Sentences
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.encoder_training import (
     EncoderTraining,
@@ -104,7 +103,7 @@ class MultilingualTraining(EncoderTraining):
         self._learn(read.texts)
         sentences = []
         for number, texts in enumerate(read.texts):
-            sentences.append(self._as_ids(texts, known[number]))
+            sentences.append(self.as_ids(texts, known[number]))
             self._sample_of(number, texts)
             read.texts[number] = []  # frees memory
         longest = self.config.training.maximum_length
@@ -148,13 +147,6 @@ class MultilingualTraining(EncoderTraining):
             chosen += [self.config.normalisation(own[row], language) for row in rows]
         return chosen
 
-    def _as_ids(self, texts: list[str], language: str) -> Sentences:
-        read = self.processor.ids
-        pieces = Ragged.of(read(texts, language, PIECES))
-        if self.processor.trigrams is None:
-            return Sentences(pieces)
-        return Sentences(pieces, Ragged.of(read(texts, language, TRIGRAMS)))
-
     def _sample_of(self, number: int, texts: list[str]) -> None:
         """Choose sentences of a language for the background sample."""
         if not number:
@@ -185,9 +177,7 @@ class MultilingualTraining(EncoderTraining):
 
     def save(self, folder: Path, network: Network) -> None:
         """See :meth:`TrainingRun.save`; with a background sample of each language."""
-        kind = (self.config.architecture, self.config.shape)
-        ENCODERS.save(folder, kind, network, self.processor, self.environment.bits)
-        encoder = self._encoder(ENCODERS.load(folder).network)
+        encoder = self.saved(folder, network)
         samples = {name: encoder.encode(own, name) for name, own in self._samples.items()}
         save_samples(folder / BACKGROUND, samples)
 

@@ -369,9 +369,9 @@ def _chances(sentences: Sequence[Ids], rows: int, longest: int, settings: Search
 TRANSLATORS: Registry[TranslationNetwork, TextProcessor] = Registry(
     "translator",
     {
-        "transformer": "bitextfilter.translation.transformer:TRANSFORMER",
-        "recurrent": "bitextfilter.translation.recurrent:RECURRENT",
-        "controlled": "bitextfilter.translation.recurrent:CONTROLLED",
+        "transformer": "bitextfilter.translation.architectures:TRANSFORMER",
+        "recurrent": "bitextfilter.translation.architectures:RECURRENT",
+        "controlled": "bitextfilter.translation.architectures:CONTROLLED",
     },
     TextProcessor.load,
 )

@@ -129,7 +129,7 @@ MUTATIONS = (
         OBJECTIVES,
         "logits = scale * (cosine - margin * eye)",
         "logits = scale * (cosine + margin * eye)",
-        LOSSES,
+        LEARNING,
     ),
     Mutation(
         "ranking (Yang et al. 2019, eq. 5, 6)",
@@ -137,7 +137,7 @@ MUTATIONS = (
         OBJECTIVES,
         "backward = functional.cross_entropy(logits.T, right)",
         "backward = functional.cross_entropy(logits, right)",
-        LOSSES,
+        LEARNING,
     ),
     Mutation(
         "margin loss (Wieting, Mallinson & Gimpel 2017)",
@@ -153,7 +153,7 @@ MUTATIONS = (
         OBJECTIVES,
         "place = values.argmax(1, keepdim=True)",
         "place = values.argmin(1, keepdim=True)",
-        "tests/training/test_selection.py",
+        "tests/training/test_objectives.py",
     ),
     Mutation(
         "negatives of the same side, or of the other",
@@ -161,7 +161,7 @@ MUTATIONS = (
         OBJECTIVES,
         '{"same": units, "other": units[::-1]}',
         '{"same": units[::-1], "other": units}',
-        "tests/training/test_selection.py",
+        "tests/training/test_objectives.py",
     ),
     Mutation(
         "contrastive loss (Sjöblom et al. 2018)",
@@ -169,7 +169,7 @@ MUTATIONS = (
         OBJECTIVES,
         "torch.where(positive, distance, beyond)",
         "torch.where(positive, beyond, distance)",
-        LOSSES,
+        LEARNING,
     ),
     Mutation(
         "cosine loss (future work of Kim et al. 2019)",
@@ -201,7 +201,7 @@ MUTATIONS = (
         LEARNER,
         "moved = (chance[:, :1] < probability)",
         "moved = (chance[:, :1] >= probability)",
-        "tests/training/test_regularisation.py",
+        "tests/training/test_bilingual_training.py",
     ),
     Mutation(
         "pivot (Schwenk & Douze 2017)",
@@ -374,7 +374,7 @@ MUTATIONS = (
     Mutation(
         "mean of a static model's vectors",
         "their sum",
-        "encoders/static.py",
+        "encoders/foreign.py",
         "vectors /= np.maximum(ids.lengths, 1).astype",
         "vectors /= np.ones_like(ids.lengths).astype",
         "tests/encoders/test_foreign.py",

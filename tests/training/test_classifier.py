@@ -8,20 +8,26 @@ import math
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
 
 from bitextfilter.errors import InputError, ModelError, SettingsError
 from bitextfilter.pairs.base import (
     SentenceClassifierSettings,
     WordClassifierSettings,
 )
-from bitextfilter.pairs.classifier import SentenceClassifier, build_classifier
+from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier, build_classifier
 from bitextfilter.training.classifier import (
+    ClassifierLearner,
     ClassifierReport,
     logits_loss,
+    parallel_learner,
     rescale_translation_logit,
     split_groups,
     train_classifier,
 )
+from bitextfilter.training.classifier_training import Negatives, drawn, last_of_best, repaired
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.training.settings import ClassifierTraining
 
@@ -322,3 +328,131 @@ def test_what_is_trained_is_weighed_in_the_end() -> None:
 
 def test_the_weights_are_those_that_the_pages_tell() -> None:
     assert (ClassifierTraining().logit_scale, ClassifierTraining().logit_bias) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("worst", Negatives("worst", 100)),
+        ("worst:60%", Negatives("worst", 60)),
+        ("worst:12.5", Negatives("worst", 12.5)),
+        ("random", Negatives("random")),
+        ("repaired", Negatives("repaired")),
+        ("given", Negatives("given")),
+    ],
+)
+def test_parse(text: str, expected: Negatives) -> None:
+    assert Negatives.parse(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "best", "worst:0%", "worst:101%", "worst:x", "random:5%"])
+def test_parse_refuses(text: str) -> None:
+    with pytest.raises(SettingsError, match="negatives"):
+        Negatives.parse(text)
+
+
+@given(st.lists(st.integers(0, 5), max_size=30), st.integers(1, 100), st.integers(1, 40))
+def test_last_of_best(scores: list[int], percent: int, count: int) -> None:
+    ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    best = ranked[: -(-len(scores) * percent // 100)]
+    found = last_of_best(np.array(scores, dtype=np.float32), percent, count)
+    assert found.tolist() == sorted(best[-count:])
+
+
+def test_drawn() -> None:
+    assert drawn(5, 9, seed=1).tolist() == [0, 1, 2, 3, 4]
+    places = drawn(1000, 50, seed=1)
+    assert len(set(places.tolist())) == 50
+    assert places.tolist() == sorted(places) == drawn(1000, 50, seed=1).tolist()
+    assert places.tolist() != drawn(1000, 50, seed=2).tolist()
+
+
+def test_repaired() -> None:
+    pairs = [(f"s{i}", f"t{i}") for i in range(10)]
+    made = repaired(pairs, 25, seed=1)
+    assert len(made) == 25
+    assert not set(made) & set(pairs)
+    for start in (0, 10):
+        for side in (0, 1):
+            used = {pair[side] for pair in made[start : start + 10]}
+            assert used == {pair[side] for pair in pairs}
+    assert made == repaired(pairs, 25, seed=1) != repaired(pairs, 25, seed=2)
+
+
+def test_repaired_makes_no_translation() -> None:
+    assert repaired([("a", "x")], 5, seed=1) == []
+    assert repaired([("a", "x"), ("b", "x")], 5, seed=1) == []
+    made = repaired([("a", "x"), ("b", "x"), ("c", "y")], 50, seed=1)
+    assert set(made) <= {("a", "y"), ("b", "y"), ("c", "x")}
+    assert len(made) == 50
+
+
+def few_pairs() -> LabelledVectors:
+    generator = np.random.default_rng(1)
+    sides = generator.standard_normal((2, 50, DIM)).astype(np.float32)
+    qualities = np.resize(np.array([0, 0.1, 1], dtype=np.float32), 50)
+    return LabelledVectors(sides[0], sides[1], qualities)
+
+
+def classifier() -> PairClassifier:
+    torch.manual_seed(1)
+    return build_classifier(SentenceClassifierSettings(DIM, hidden=16, minor_error_quality=0.1))
+
+
+def gradients(learner: ClassifierLearner) -> list[Tensor]:
+    found = [weight.grad for weight in learner.network.parameters()]
+    assert all(grad is not None for grad in found)
+    return [grad.clone() for grad in found if grad is not None]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 33, 50])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_without_noise_they_are_those_of_the_whole(rows: int, threads: int) -> None:
+    pairs, training = few_pairs(), ClassifierTraining(vector_noise=0.0)
+    learner = parallel_learner(classifier(), pairs, training, threads)
+    for _ in range(2):  # nothing is left of the batch before
+        learner.gradients(np.arange(rows))
+    whole = classifier()
+    logits = pairs.logits(whole, np.arange(rows))
+    qualities = torch.from_numpy(pairs.qualities[:rows])
+    logits_loss(logits, qualities, training.label_smoothing, 0.1).backward()
+    for found, weight in zip(gradients(learner), whole.parameters(), strict=True):
+        torch.testing.assert_close(found, weight.grad)
+
+
+def test_noise_is_the_same_with_any_number_of_threads_and_new_each_time() -> None:
+    found = []
+    for threads in (1, 2, 5):
+        torch.manual_seed(3)
+        learner = parallel_learner(classifier(), few_pairs(), ClassifierTraining(), threads)
+        for _ in range(2):
+            learner.gradients(np.arange(50))
+            found.append(gradients(learner))
+    for again in (2, 4):
+        for one, other in zip(found[0] + found[1], found[again] + found[again + 1], strict=True):
+            assert torch.equal(one, other)
+    assert not all(torch.equal(one, other) for one, other in zip(*found[:2], strict=True))
+
+
+def test_parts_have_noise_of_their_own() -> None:
+    """The same pair in both parts gives other gradients than twice in one."""
+    pairs, training = few_pairs(), ClassifierTraining()
+    torch.manual_seed(3)
+    learner = parallel_learner(classifier(), pairs, training, 1)
+    learner.gradients(np.array([4, 4]))
+    (second,) = learner.others
+    for one, other in zip(learner.parameters(), second.parameters(), strict=True):
+        assert one.grad is not None
+        assert other.grad is not None
+        if one.grad.any():
+            assert not torch.equal(one.grad, 2 * other.grad)
+
+
+def test_they_follow_the_weights() -> None:
+    pairs, training = few_pairs(), ClassifierTraining(vector_noise=0.0)
+    learner = parallel_learner(classifier(), pairs, training, 1)
+    learner.gradients(np.arange(50))
+    before = gradients(learner)
+    torch.optim.SGD(learner.network.parameters(), 1.0).step()
+    learner.gradients(np.arange(50))
+    assert not torch.equal(before[0], gradients(learner)[0])

@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
 
+from bitextfilter.training import data as hard_negatives
+from bitextfilter.training import objectives as module
+from bitextfilter.training import objectives as selection
+from bitextfilter.training.data import search_negatives, sharing
 from bitextfilter.training.objectives import (
     HardNegatives,
     OutputLayer,
     contrastive_loss,
+    hardest_negatives,
     margin_loss,
+    output_loss,
+    random_partners,
     ranking_loss,
     sampled_softmax_loss,
     softmax_loss,
@@ -32,6 +40,11 @@ def random(*shape: int) -> Tensor:
     return torch.randn(*shape, dtype=torch.float64)
 
 
+def decoded() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """States, the output layer's weight and bias, and the right words."""
+    return random(4, 3), random(6, 3), random(6), torch.tensor([5, 0, 0, 2])
+
+
 def naive_softmax(states: Tensor, targets: Tensor, weight: Tensor, bias: Tensor) -> float:
     total = 0.0
     for state, target in zip(states.tolist(), targets.tolist(), strict=True):
@@ -44,35 +57,20 @@ def naive_softmax(states: Tensor, targets: Tensor, weight: Tensor, bias: Tensor)
 
 
 def test_softmax_is_the_mean_cross_entropy() -> None:
-    states, weight, bias, targets = (
-        random(4, 3),
-        random(6, 3),
-        random(6),
-        torch.tensor([5, 0, 0, 2]),
-    )
+    states, weight, bias, targets = decoded()
     expected = naive_softmax(states, targets, weight, bias)
     assert softmax_loss(states, targets, weight, bias).item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_sampling_every_word_once_is_the_whole_softmax() -> None:
-    states, weight, bias, targets = (
-        random(4, 3),
-        random(6, 3),
-        random(6),
-        torch.tensor([5, 0, 0, 2]),
-    )
+    states, weight, bias, targets = decoded()
     loss = sampled_softmax_loss(states, targets, (weight, bias), torch.arange(6), torch.zeros(6))
     expected = naive_softmax(states, targets, weight, bias)
     assert loss.item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_sampled_softmax_tends_to_the_whole_one() -> None:
-    states, weight, bias, targets = (
-        random(4, 3),
-        random(6, 3),
-        random(6),
-        torch.tensor([5, 0, 0, 2]),
-    )
+    states, weight, bias, targets = decoded()
     share = torch.tensor([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
     samples = torch.multinomial(share, 200_000, replacement=True)
     expected_counts = (share * len(samples)).log()
@@ -83,40 +81,6 @@ def test_the_sampled_softmax_tends_to_the_whole_one() -> None:
 
 def cosine(a: Tensor, b: Tensor) -> float:
     return float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))
-
-
-def naive_ranking(source: Tensor, target: Tensor, scale: float, margin: float) -> float:
-    rows = range(len(source))
-    logits = [
-        [scale * (cosine(source[i], target[j]) - (margin if i == j else 0)) for j in rows]
-        for i in rows
-    ]
-    total = 0.0
-    for i in rows:
-        total += math.log(sum(math.exp(logits[i][j]) for j in rows)) - logits[i][i]
-        total += math.log(sum(math.exp(logits[j][i]) for j in rows)) - logits[i][i]
-    return total / (2 * len(source))
-
-
-@pytest.mark.parametrize("margin", [0.0, 0.3])
-def test_ranking_is_the_symmetric_softmax_with_margin(margin: float) -> None:
-    source, target = random(5, 4), random(5, 4)
-    loss = ranking_loss(source, target, torch.tensor(7.0), margin)
-    assert loss.item() == pytest.approx(naive_ranking(source, target, 7.0, margin), rel=1e-5)
-
-
-def test_a_pair_with_the_same_text_is_no_wrong_answer() -> None:
-    source, target = random(3, 4), random(3, 4)
-    same = torch.eye(3, dtype=torch.bool)
-    same[0, 2] = same[2, 0] = True
-    loss = ranking_loss(source, target, torch.tensor(7.0), 0.1, same)
-    rows = torch.nn.functional.normalize(source) @ torch.nn.functional.normalize(target).T
-    logits = 7.0 * (rows - 0.1 * torch.eye(3))
-    logits = logits.masked_fill(same & ~torch.eye(3, dtype=torch.bool), -math.inf)
-    right = torch.arange(3)
-    entropy = torch.nn.functional.cross_entropy
-    expected = (entropy(logits, right) + entropy(logits.T, right)) / 2
-    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
 def naive_hinge(
@@ -157,17 +121,6 @@ def test_without_any_negative_the_margin_loss_is_zero_and_has_a_gradient() -> No
     loss = margin_loss(source, random(3, 4), nothing, nothing, 0.4)
     loss.backward()  # type: ignore[no-untyped-call]
     assert loss.item() == 0 and source.grad is not None and not source.grad.any()
-
-
-def test_the_contrastive_loss_is_its_formula() -> None:
-    source, target = random(8, 3), random(8, 3)
-    positive = torch.tensor([1, 0, 0, 1, 0, 0, 0, 1], dtype=torch.bool)
-    total = 0.0
-    for i in range(8):
-        distance = 1 - cosine(source[i], target[i])
-        total += distance if positive[i] else max(0.0, 0.9 - distance) ** 2
-    loss = contrastive_loss(source, target, positive, 0.9)
-    assert loss.item() == pytest.approx(total / 8, rel=1e-9)
 
 
 def test_the_contrastive_loss_pulls_positives_and_pushes_negatives() -> None:
@@ -260,3 +213,178 @@ def test_words_are_at_first_as_likely_as_they_are_frequent(softmax: str) -> None
     layer = OutputLayer(5, counts, TrainingSettings(softmax=softmax)).layer
     likely = layer(torch.zeros(1, 5)).softmax(1)[0]
     assert likely.tolist() == pytest.approx([1 / 112, 4 / 112, 7 / 112, 100 / 112])
+
+
+def made(kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    torch.manual_seed(1)
+    states = torch.randn(23, 6, dtype=kind, requires_grad=True)
+    weight = torch.randn(11, 6, dtype=torch.float64 if kind == torch.float64 else torch.float32)
+    bias = torch.randn(11, dtype=weight.dtype)
+    targets = torch.randint(0, 11, (23,))
+    return states, weight.requires_grad_(), bias.requires_grad_(), targets
+
+
+@pytest.mark.parametrize("rows", [1, 7, 23, 100])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_loss_and_gradients_are_those_of_whole_logits(
+    rows: int, smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_ROWS", rows)
+    states, weight, bias, targets = made(torch.float64)
+    found = output_loss(states, (weight, bias), targets, smoothing)
+    expected = functional.cross_entropy(
+        functional.linear(states, weight, bias), targets, label_smoothing=smoothing
+    )
+    torch.testing.assert_close(found, expected)
+    inputs = (states, weight, bias)
+    for one, other in zip(
+        torch.autograd.grad(3 * found, inputs), torch.autograd.grad(3 * expected, inputs),
+        strict=True,
+    ):  # fmt: skip
+        torch.testing.assert_close(one, other)
+
+
+def test_in_bfloat16_it_is_nearly_so() -> None:
+    states, weight, bias, targets = made(torch.bfloat16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = output_loss(states, (weight, bias), targets, 0.1)
+    logits = functional.linear(states.float(), weight, bias)
+    expected = functional.cross_entropy(logits, targets, label_smoothing=0.1)
+    torch.testing.assert_close(found, expected, rtol=0.02, atol=0.02)
+    one, other = (torch.autograd.grad(loss, weight)[0] for loss in (found, expected))
+    assert one.dtype == torch.float32
+    torch.testing.assert_close(one, other, rtol=0.05, atol=0.02)
+
+
+def naive_hardest(anchors: Tensor, candidates: Tensor, same: Tensor) -> list[int]:
+    places = []
+    for i, anchor in enumerate(anchors.double()):
+        best, place = -math.inf, -1
+        for j, candidate in enumerate(candidates.double()):
+            if i == j or same[i, j]:
+                continue
+            cosine = float(anchor @ candidate) / float(anchor.norm() * candidate.norm())
+            if cosine > best:
+                best, place = cosine, j
+        places.append(place)
+    return places
+
+
+def some_same(size: int) -> Tensor:
+    same = torch.rand(size, size, generator=torch.Generator().manual_seed(3)) < 0.2
+    same = same | same.T
+    same[5] = same[:, 5] = True
+    return same
+
+
+@pytest.mark.parametrize("block", [4, 4096])
+@pytest.mark.parametrize("negatives", ["same", "other"])
+def test_the_hardest_negatives_are_those_of_a_double_loop(
+    negatives: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "_BLOCK_ROWS", block)
+    torch.manual_seed(1)
+    source, target, same = torch.randn(23, 5), torch.randn(23, 5), some_same(23)
+    places = hardest_negatives(source, target, same, negatives)
+    candidates = (source, target) if negatives == "same" else (target, source)
+    assert places[0].tolist() == naive_hardest(source, candidates[0], same)
+    assert places[1].tolist() == naive_hardest(target, candidates[1], same)
+    assert places[0][5] == places[1][5] == -1
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("negatives", ["same", "other"])
+def test_the_search_finds_the_hardest_negatives(
+    negatives: str, kind: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hard_negatives, "_BLOCK_ROWS", 150)
+    monkeypatch.setattr(hard_negatives, "product_type", lambda _: kind)
+    torch.manual_seed(1)
+    source, target = torch.randn(400, 7), torch.randn(400, 7)
+    source[7:90] = source[6] + 1e-4 * torch.randn(83, 7)  # nearly equal to each other
+    target[200] = target[100]
+    same = torch.rand(400, 400) < 0.02
+    same = same | same.T | torch.eye(400, dtype=torch.bool)
+    same[5] = same[:, 5] = True
+    shared = same.nonzero().T[:, torch.randperm(int(same.sum()))]
+    expected = hardest_negatives(source, target, same, negatives)
+    candidates = (source, target) if negatives == "same" else (target, source)
+    for threads in (1, 2):
+        found = search_negatives(source, target, shared, negatives, threads)
+        for side, one, other in zip(range(2), found, expected, strict=True):
+            assert one[5] == other[5] == -1 and torch.equal(one < 0, other < 0)
+            assert not same[torch.arange(400), one][one >= 0].any()
+            rows, pool = (source, target)[side], candidates[side]
+            cosines = [torch.cosine_similarity(rows, pool[places]) for places in (one, other)]
+            torch.testing.assert_close(*cosines, rtol=0, atol=1e-6)
+            assert (one == other).float().mean() > 0.75
+
+
+def test_equal_texts_have_equal_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    keys = random.integers(0, 60, 50), random.integers(30, 90, 50)
+    found = sharing(keys)
+    assert found is not None
+    same = [
+        (i, j)
+        for i in range(50)
+        for j in range(50)
+        if {int(k[i]) for k in keys} & {int(k[j]) for k in keys}
+    ]
+    assert set(map(tuple, found.T.tolist())) == set(same)
+    monkeypatch.setattr(hard_negatives, "_MOST", 20)
+    assert sharing(keys) is None
+
+
+def test_of_equal_cosines_the_first_is_taken_and_never_the_row_itself() -> None:
+    alike = torch.ones(4, 2)
+    places = hardest_negatives(alike, alike, torch.zeros(4, 4, dtype=torch.bool))
+    assert places[0].tolist() == places[1].tolist() == [1, 0, 0, 0]
+
+
+def test_a_lone_pair_has_no_negative_and_costs_nothing() -> None:
+    source, target = torch.ones(1, 2, requires_grad=True), torch.ones(1, 2)
+    places = hardest_negatives(source, target, torch.zeros(1, 1, dtype=torch.bool))
+    assert [place.tolist() for place in places] == [[-1], [-1]]
+    chosen = taken(source, places[0]), taken(target, places[1])
+    assert margin_loss(source, target, *chosen, 0.4).item() == 0
+
+
+def test_gradients_flow_into_the_taken_vectors() -> None:
+    vectors = torch.randn(4, 3, requires_grad=True)
+    chosen = taken(vectors, torch.tensor([2, -1, 0, 2]))
+    assert chosen.present.tolist() == [True, False, True, True]
+    assert chosen.vectors[[0, 2, 3]].equal(vectors[[2, 0, 2]])
+    chosen.vectors[chosen.present].sum().backward()  # type: ignore[no-untyped-call]
+    assert vectors.grad is not None and vectors.grad.sum(1).tolist() == [3, 0, 6, 0]
+
+
+def test_partners_are_never_the_row_itself_nor_of_the_same_text() -> None:
+    same = some_same(30)
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(50):
+        partners = random_partners(same, generator)
+        assert partners[5] == -1
+        rows = torch.arange(30)[partners >= 0]
+        assert len(rows) == 29
+        assert not same[rows, partners[rows]].any() and (partners[rows] != rows).all()
+
+
+def test_every_allowed_partner_is_as_likely() -> None:
+    same = torch.eye(5, dtype=torch.bool)
+    same[0, 1] = same[1, 0] = True
+    generator = torch.Generator().manual_seed(1)
+    counts = torch.zeros(5, 5)
+    for _ in range(2000):
+        partners = random_partners(same, generator)
+        counts[torch.arange(5), partners] += 1
+    assert counts[0, :2].sum() == 0
+    assert (counts[0, 2:] / 2000 - 1 / 3).abs().max() < 0.05
+    assert (counts[4, :4] / 2000 - 1 / 4).abs().max() < 0.05
+
+
+def test_chance_is_the_generators() -> None:
+    same = torch.eye(50, dtype=torch.bool)
+    draws = [random_partners(same, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
+    assert draws[0].equal(draws[1]) and not draws[0].equal(draws[2])
+    assert random_partners(torch.eye(1, dtype=torch.bool), torch.Generator()).tolist() == [-1]

@@ -1,7 +1,8 @@
-"""Where networks start: tensors of another model, and vectors from a file."""
+"""Where networks start: random values, tensors of another model, and vectors from a file."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tracemalloc
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import Tensor, nn
 
 from bitextfilter.encoders.base import Network, Padded
 from bitextfilter.encoders.registry import ENCODERS
@@ -22,6 +24,8 @@ from bitextfilter.training.start import (
     read_vectors,
     start_alike,
     start_from,
+    start_matrix_,
+    start_small,
     start_with_more,
     train_rows_from,
     use_vectors,
@@ -242,3 +246,35 @@ def test_least_squares_finds_a_map_to_other_widths() -> None:
     random = np.random.default_rng(1)
     x, r = random.normal(size=(50, 4)), random.normal(size=(4, 7))
     assert least_squares(x, x @ r) == pytest.approx(r, rel=0.05, abs=0.05)
+
+
+def assert_uniform(values: Tensor, bound: float) -> None:
+    """Within the bound, near it, with the variance bound² / 3."""
+    assert bound * 0.99 < values.abs().max().item() <= bound
+    assert values.var().item() == pytest.approx(bound**2 / 3, rel=0.1)
+
+
+def test_embeddings_start_within_a_hundredth() -> None:
+    table, again = nn.Embedding(200, 20), nn.Embedding(200, 20)
+    start_small(table, 1), start_small(again, 1)
+    assert_uniform(table.weight, 0.01)
+    assert table.weight.requires_grad and table.weight.grad_fn is None
+    assert again.weight.equal(table.weight)
+
+
+@pytest.mark.parametrize("gates", [1, 3, 4])
+def test_matrices_start_within_the_bound_of_their_gate(gates: int) -> None:
+    matrix = nn.Parameter(torch.zeros(gates * 60, 40))
+    start_matrix_(matrix, torch.Generator().manual_seed(1), gates)
+    assert_uniform(matrix, math.sqrt(6 / (60 + 40)))
+
+
+@pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3), (nn.RNN, 1)])
+def test_recurrent_layers_start_gate_by_gate(kind: type[nn.RNNBase], gates: int) -> None:
+    layer = kind(30, 50, bidirectional=True)  # type: ignore[call-arg, arg-type]
+    start_small(layer, 1)
+    named = dict(layer.named_parameters())
+    assert len(named["weight_ih_l0"]) == gates * 50
+    assert_uniform(named["weight_ih_l0"], math.sqrt(6 / 80))
+    assert_uniform(named["weight_hh_l0_reverse"], math.sqrt(6 / 100))
+    assert all(not values.any() for name, values in named.items() if name.startswith("bias"))

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate.options import bootstrap_options
-from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import argument, json_flag, row_options
+from bitextfilter.commands.evaluate.options import bootstrap_options, measurement
+from bitextfilter.commands.frame.options import argument, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
 
 
 @dataclass(frozen=True)
@@ -23,11 +22,10 @@ class _Settings:
     """The files, and the form of the result."""
 
     files: tuple[str, ...] = argument("GOLD [LINKS] [GOLD LINKS]...", nargs=-1, required=True)
-    as_json: bool = json_flag()
 
 
-@command("alignment", _Settings, row_options("output"), bootstrap_options(), uses="")
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+@measurement("alignment", _Settings, row_options("output"), bootstrap_options(), uses="")
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> Result:
     """Measure LINKS (default: stdin) between sentences against those of GOLD.
 
     Both hold a link a line, as bitext-align-documents --links writes them: [0]:[0,1]:0.83, the
@@ -52,7 +50,6 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     files = settings.files if len(settings.files) > 1 else (*settings.files, "-")
     if len(files) % 2 or files.count("-") > 1:
         raise click.UsageError("GOLD and LINKS come in pairs, and only one of them can be stdin")
-    output = run.output()
     links = [read_links(run.input(path), stream_name(path)) for path in files]
     parts = [
         compare_links(gold, found) for gold, found in zip(links[0::2], links[1::2], strict=True)
@@ -62,4 +59,4 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         run.counts[name] = int(found.sum())
         if not run.counts[name]:
             raise InputError(f"no {name} to compare", file=stream_name(files[name == "links"]))
-    output.write(alignment_result(counts, bootstrap).text(settings.as_json))
+    return alignment_result(counts, bootstrap)

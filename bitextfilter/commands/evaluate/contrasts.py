@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate.options import bootstrap_options, check_measure
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.evaluate.options import bootstrap_options, check_measure, measurement
 from bitextfilter.commands.frame.options import (
     ModelName,
     argument,
     as_column,
-    json_flag,
     option,
     row_options,
 )
@@ -24,7 +22,7 @@ from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import Columns, WantedColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
 
 _ALL = "all"
 
@@ -46,7 +44,6 @@ class _Settings:
     similarity: str | None = option(
         "--similarity NAME", "The measure of --model  [default: its default measure]"
     )
-    as_json: bool = json_flag()
 
 
 def _damaged(run: Run, columns: Columns, file: str) -> list[tuple[str, ...]]:
@@ -59,14 +56,14 @@ def _damaged(run: Run, columns: Columns, file: str) -> list[tuple[str, ...]]:
     return rows
 
 
-@command(
+@measurement(
     "contrasts",
     _Settings,
     bootstrap_options(),
     row_options("output texts errors"),
     ModelName,
 )
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> Result:
     """Measure how often a damaged pair scores lower than the same pair without the damage.
 
     FILE (default: stdin) has both in each row; rows without damage are left out, and counted.
@@ -91,7 +88,6 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     )
     kind = () if settings.kinds is None else (WantedColumn("kind", "--kinds", settings.kinds),)
     columns = replace(sides, last=(*worse, *kind))
-    output = run.output()
     rows = _damaged(run, columns, settings.file)
     model = run.model()
     measure = settings.similarity or model.default_measure
@@ -102,4 +98,4 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     kinds = [row[4] if kind else _ALL for row in rows]
     found = measure_contrasts(better, damaged, kinds, bootstrap)
     facts: dict[str, str | float] = {"sim": measure, "model": model.digest}
-    output.write(contrasts_result(found, facts, bootstrap).text(settings.as_json))
+    return contrasts_result(found, facts, bootstrap)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import argument, as_column, json_flag, option, row_options
+from bitextfilter.commands.evaluate.options import measurement
+from bitextfilter.commands.frame.options import argument, as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import number_of, optional
 
 if TYPE_CHECKING:
+    from bitextfilter.evaluation.result import Result
     from bitextfilter.papers.corpus_statistics import CorpusTally
 
 
@@ -42,8 +43,6 @@ class _Settings:
         "--idf-from FILE", "Take the IDF of tokens from FILE, of the same columns."
     )
 
-    as_json: bool = json_flag()
-
     @property
     def sides(self) -> tuple[str, ...]:
         """The names of the columns of sentences."""
@@ -56,8 +55,8 @@ class _Settings:
         return {"unit": self.unit, "case": case, "idf": self.idf_from or "own"}
 
 
-@command("corpus", _Settings, row_options("output texts errors"), uses="batch_size")
-def main(run: Run, settings: _Settings) -> None:
+@measurement("corpus", _Settings, row_options("output texts errors"), uses="batch_size")
+def main(run: Run, settings: _Settings) -> Result:
     """Describe the sentences of each FILE by their tokens.
 
     A line for each side of each FILE, tab-separated: file, side, sentences, tokens, vocabulary
@@ -84,11 +83,10 @@ def main(run: Run, settings: _Settings) -> None:
 
     if [*settings.files, settings.idf_from].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
-    output, facts = run.output(), settings.facts
-    records = _records(run, settings)
+    facts, records = settings.facts, _records(run, settings)
     shown = dict.fromkeys((*records[0], "signature"), ".4f")
     facts["signature"] = signature(**facts)
-    output.write(Result("corpus", shown, {"results": records}, facts, "").text(settings.as_json))
+    return Result("corpus", shown, {"results": records}, facts, "")
 
 
 def _records(run: Run, settings: _Settings) -> list[dict[str, Any]]:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.evaluate.options import measurement
 from bitextfilter.commands.frame.options import (
     FOLDER,
     argument,
     as_amount,
     as_column,
     flag,
-    json_flag,
     languages_option,
     option,
     options_of,
@@ -30,6 +29,7 @@ from bitextfilter.commands.frame.training import (
 )
 
 if TYPE_CHECKING:
+    from bitextfilter.evaluation.result import Result
     from bitextfilter.io.rows import Columns
     from bitextfilter.tuning.downstream import DownstreamTask, Experiment, SystemResult
     from bitextfilter.tuning.subsets import System
@@ -86,10 +86,9 @@ class _Settings:
     work: Path = option(
         "--work DIR", "Keep models and outcomes here, and go on from there.", FOLDER, required=True
     )
-    as_json: bool = json_flag()
 
 
-@command(
+@measurement(
     "downstream",
     _Settings,
     row_options("output texts"),
@@ -97,7 +96,7 @@ class _Settings:
     _TRAINING,
     uses="threads device",
 )
-def main(run: Run, settings: _Settings, columns: PairColumns, chosen: TrainingOptions) -> None:
+def main(run: Run, settings: _Settings, columns: PairColumns, chosen: TrainingOptions) -> Result:
     r"""Train the same translator on the best rows of FILE by each score.
 
     Each system takes its best rows of FILE, a TSV, up to --words target words (Kim et al. 2019,
@@ -125,7 +124,6 @@ def main(run: Run, settings: _Settings, columns: PairColumns, chosen: TrainingOp
 
     systems, names = _systems(settings), _test_names(settings.tests)
     task = _task(run, settings, columns.development, chosen.values())
-    output = run.output()
     pairs, *chosen_by = digests(task.corpus, systems)
     folder = run.enter(kept_folder(settings.work, task.described(pairs)))
     error = TRANSLATOR_ERRORS[task.config.training.validation]
@@ -135,7 +133,7 @@ def main(run: Run, settings: _Settings, columns: PairColumns, chosen: TrainingOp
     references = [[pair[1] for pair in test] for test in experiment.tests]
     tests = dict(zip(names, references, strict=True))
     lines = result_lines(outcomes, tests, Bootstrap())
-    output.write(result_of(lines, settings.file).text(settings.as_json))
+    return result_of(lines, settings.file)
 
 
 def _systems(settings: _Settings) -> list[System]:

@@ -13,17 +13,16 @@ from bitextfilter.commands.evaluate.options import (
     Labelling,
     bootstrap_options,
     check_measure,
+    measurement,
     origin,
     read_labelled,
 )
-from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     ModelName,
     argument,
     as_fraction,
     as_score,
     flag,
-    json_flag,
     option,
     row_options,
 )
@@ -73,7 +72,6 @@ class _Settings:
         "--suggest-threshold",
         "Estimate the yield of cuts; without --labels, on noise made from clean pairs in FILE.",
     )
-    as_json: bool = json_flag()
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class _Suggestion:
         return ("source", "target") if side == "both" else (side,)
 
 
-@command(
+@measurement(
     "filtering",
     _Settings,
     Labelling,
@@ -118,7 +116,7 @@ class _Suggestion:
 )
 def main(
     run: Run, settings: _Settings, where: Labelling, bootstrap: Bootstrap, wanted: _Suggestion
-) -> None:
+) -> Result:
     """Measure how well scores separate clean rows from noise, or suggest a threshold.
 
     FILE (default: stdin) has a label and a score in each row. Clean rows are held against all
@@ -146,13 +144,10 @@ def main(
 
     file, threshold = settings.file, settings.threshold
     (_check_suggestion if settings.suggest else _check_no_suggestion)(where, wanted, threshold)
-    output = run.output()
     if settings.suggest:
-        result = _suggested(run, file, where, wanted, bootstrap)
-    else:
-        labelled = read_labelled(run, file, where).labelled(file)
-        result = filtering_result(labelled, threshold, bootstrap, file)
-    output.write(result.text(settings.as_json))
+        return _suggested(run, file, where, wanted, bootstrap)
+    labelled = read_labelled(run, file, where).labelled(file)
+    return filtering_result(labelled, threshold, bootstrap, file)
 
 
 def _check_suggestion(where: Labelling, wanted: _Suggestion, threshold: float | None) -> None:

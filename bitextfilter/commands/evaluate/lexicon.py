@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bitextfilter.commands.evaluate.options import bootstrap_options
-from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import argument, json_flag, option, row_options
+from bitextfilter.commands.evaluate.options import bootstrap_options, measurement
+from bitextfilter.commands.frame.options import argument, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.papers.paraphrases import LexiconEntry
 
 _PMI, _PROBABILITY = 3, 4
@@ -28,13 +27,12 @@ class _Settings:
     path: str = option(
         "--lexicon FILE", "Output of bitext-paraphrase lexicon, for other pairs.", required=True
     )
-    as_json: bool = json_flag()
 
 
-@command(
+@measurement(
     "lexicon", _Settings, row_options("output texts errors"), bootstrap_options(), uses="batch_size"
 )
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> Result:
     """Measure the differences between held-out PARAPHRASES that a lexicon explains.
 
     A word of a source that its target lacks is explained at rank k if one of its k best
@@ -54,12 +52,11 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     from bitextfilter.papers.paraphrases import lexicon_result
     from bitextfilter.text.vocabulary import plain_words
 
-    output, entries, file = run.output(), _entries(run, settings.path), settings.file
+    entries, file = _entries(run, settings.path), settings.file
     pairs = [(plain_words(source), plain_words(target)) for source, target in run.pairs(file)]
     if len(pairs) < 2:
         raise InputError("fewer than two pairs", file=stream_name(file))
-    result = lexicon_result(pairs, entries, bootstrap, file)
-    output.write(result.text(settings.as_json))
+    return lexicon_result(pairs, entries, bootstrap, file)
 
 
 def _entries(run: Run, path: str) -> list[LexiconEntry]:

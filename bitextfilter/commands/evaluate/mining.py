@@ -12,14 +12,13 @@ from bitextfilter.commands.evaluate.options import (
     ScoreColumn,
     bootstrap_options,
     known_score,
+    measurement,
     origin,
 )
-from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     argument,
     as_column,
     as_score,
-    json_flag,
     option,
     row_options,
 )
@@ -30,7 +29,7 @@ from bitextfilter.io.rows import SIDES, Columns, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.mining import MinedScores, SentencePair
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,9 @@ class _Settings:
     )
     gold_scol: int | str = option("--gold-scol COLUMN", "Source column of GOLD.", as_column, 1)
     gold_tcol: int | str = option("--gold-tcol COLUMN", "Target column of GOLD.", as_column, 2)
-    as_json: bool = json_flag()
 
 
-@command(
+@measurement(
     "mining",
     _Settings,
     ScoreColumn,
@@ -55,7 +53,7 @@ class _Settings:
     row_options("output texts errors", drops=True),
     uses="batch_size",
 )
-def main(run: Run, settings: _Settings, where: ScoreColumn, bootstrap: Bootstrap) -> None:
+def main(run: Run, settings: _Settings, where: ScoreColumn, bootstrap: Bootstrap) -> Result:
     """Measure MINED pairs (default: stdin) against the translations in GOLD.
 
     MINED has a source, a target and a score in each row, as bitext-align writes them, in any
@@ -79,10 +77,8 @@ def main(run: Run, settings: _Settings, where: ScoreColumn, bootstrap: Bootstrap
 
     if settings.gold == settings.mined == "-":
         raise click.UsageError("only one of GOLD and MINED can be stdin")
-    output = run.output()
     scored, gold = _scored(run, settings, where), origin(run, settings.gold)
-    result = mining_result(scored, settings.threshold, bootstrap, settings.mined, gold)
-    output.write(result.text(settings.as_json))
+    return mining_result(scored, settings.threshold, bootstrap, settings.mined, gold)
 
 
 def _scored(run: Run, settings: _Settings, where: ScoreColumn) -> MinedScores:

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.evaluate.options import Languages, language_option
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.evaluate.options import Languages, language_option, measurement
 from bitextfilter.commands.frame.options import (
     COUNT,
     ModelName,
     argument,
     as_column,
     flag,
-    json_flag,
     option,
     row_options,
 )
@@ -29,6 +27,7 @@ from bitextfilter.io.rows import Row, RowReader, TextColumn, strict
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.evaluation.neighbourhood import Histograms, Hubs, NearestLines
+    from bitextfilter.evaluation.result import Result
     from bitextfilter.scoring.model import Model
 
 
@@ -50,11 +49,10 @@ class _Settings:
     )
     where: int | str | None = option("--column COLUMN", "Read a column of a TSV.", as_column)
     language: Languages | None = language_option("queries", "lines of FILE")
-    as_json: bool = json_flag()
 
 
-@command("neighbours", _Settings, row_options("output header errors"), ModelName)
-def main(run: Run, settings: _Settings) -> None:
+@measurement("neighbours", _Settings, row_options("output header errors"), ModelName)
+def main(run: Run, settings: _Settings) -> Result:
     """Show the lines of FILE nearest, by cosine, to each sentence of a file --of queries.
 
     A line for each, tab-separated: query, rank, cosine (-1 to 1), number of the line, sentence.
@@ -83,7 +81,6 @@ def main(run: Run, settings: _Settings) -> None:
     _check(settings)
     sentences = list(_sentences(run, settings.queries))
     windows = run.good_windows(TextColumn(settings.where), settings.file)
-    output = run.output()
     model = run.model()
     languages = model_languages(model, settings.language)
     collector = _collected(run, settings, (model, languages), sentences, windows)
@@ -93,7 +90,7 @@ def main(run: Run, settings: _Settings) -> None:
     facts |= {"model": model.digest, "version": __version__}
     records = _records(collector, settings, (model, languages), sentences)
     columns = dict.fromkeys(records[0], ".2f" if settings.histogram else ".4f")
-    output.write(Result("neighbours", columns, {"results": records}, facts).text(settings.as_json))
+    return Result("neighbours", columns, {"results": records}, facts)
 
 
 def _check(settings: _Settings) -> None:

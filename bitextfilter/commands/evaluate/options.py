@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import chain
 from math import inf, isnan
 from pathlib import Path
@@ -11,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
     NATURAL,
     Options,
     as_column,
+    json_flag,
     option,
     options_of,
     row_options,
@@ -27,12 +31,36 @@ from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.filtering import LabelledRows
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.evaluation.thresholds import Origin
 
 
 RATED = row_options("output texts errors", scol={"default": 2}, tcol={"default": 3})
 """Options of files of a rating or label and then two sentences; the files are arguments."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    as_json: bool = json_flag()
+
+
+def measurement(
+    name: str, settings: Any, *groups: Any, uses: str = "batch_size threads device"
+) -> Callable[[Callable[..., Result]], click.Command]:
+    """Make a subcommand, as ``command`` does, of a function whose result is written.
+
+    It is a table, or with --json one object. The output is opened before the function runs.
+    """
+
+    def decorate(function: Callable[..., Result]) -> click.Command:
+        @wraps(function)
+        def main(run: Run, settings: Any, form: _Form, *others: Any) -> None:
+            output = run.output()
+            output.write(function(run, settings, *others).text(form.as_json))
+
+        return command(name, settings, _Form, *groups, uses=uses)(main)
+
+    return decorate
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,17 @@ from bitextfilter.commands.evaluate.options import (
     Languages,
     bootstrap_options,
     language_option,
+    measurement,
     signed,
 )
-from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import ModelName, argument, as_column, json_flag, option
+from bitextfilter.commands.frame.options import ModelName, argument, as_column, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import REMEDY, Row, WantedColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.scoring.model import Model
     from bitextfilter.training.labelled_pairs import LabelledVectors
 
@@ -44,7 +44,6 @@ class _Settings:
         "concatenation",
     )
     language: Languages | None = language_option("source column", "target column")
-    as_json: bool = json_flag()
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,8 @@ class _Pairs:
     targets: list[str]
 
 
-@command("paraphrase", _Settings, bootstrap_options(), RATED, ModelName)
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+@measurement("paraphrase", _Settings, bootstrap_options(), RATED, ModelName)
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> Result:
     """Measure how well the model's vectors separate paraphrases from other pairs.
 
     Rows of TEST are a label, 1 or 0, and two sentences. Decision rules, chosen on --development:
@@ -78,7 +77,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     from bitextfilter.evaluation.pair_scoring import model_languages
     from bitextfilter.papers import paraphrases as detection
 
-    output, names = run.output(), (settings.development, settings.file)
+    names = settings.development, settings.file
     pairs = [_read(run, name, settings) for name in names]
     model = run.model()
     languages = model_languages(model, settings.language)
@@ -92,7 +91,7 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     chosen = {**signed(settings.language), "model": model.digest}
     known = {"dev": len(pairs[0].labels), **chosen, **bootstrap.facts}
     facts = {"development": names[0], "file": names[1], "seed": bootstrap.seed}
-    output.write(detection.detection_result(found, known, facts).text(settings.as_json))
+    return detection.detection_result(found, known, facts)
 
 
 def _label_fault(row: Row) -> tuple[str, str] | None:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.evaluate.options import measurement
 from bitextfilter.commands.frame.given import VectorFiles, signed_vectors
 from bitextfilter.commands.frame.options import (
     COUNT,
     NATURAL,
     ModelName,
     argument,
-    json_flag,
     option,
     row_options,
 )
@@ -30,6 +29,7 @@ from bitextfilter.settings import none_of
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores, Vectors
     from bitextfilter.evaluation.recovery import RowScorer
+    from bitextfilter.evaluation.result import Result
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
 
@@ -76,14 +76,13 @@ class _Settings:
         "--neighbours", "Neighbours that csls, ratio and distance average over.", COUNT, 10
     )
     seed: int = option("--seed", "Seed of random.", NATURAL, 1)
-    as_json: bool = json_flag()
 
 
 _ROWS = row_options("output texts errors")
 
 
-@command("recovery", _Settings, _ROWS, ScorerOptions, ModelName, VectorFiles)
-def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> None:
+@measurement("recovery", _Settings, _ROWS, ScorerOptions, ModelName, VectorFiles)
+def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> Result:
     """Measure the sentence alignment recovery error on the translations in FILE.
 
     One side is shuffled, and each sentence takes its best-scoring counterpart: the error is the
@@ -105,7 +104,7 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFil
     from bitextfilter.evaluation.result import Result, signature
 
     scorers.check(settings.names)
-    output, (rows, read) = run.output(), _read(run, settings.file, given)
+    rows, read = _read(run, settings.file, given)
     sources, targets = ([row.texts[side] for row in rows] for side in (0, 1))
     kept = distinct_pairs(sources, targets)
     run.counts["set aside"] = len(sources) - len(kept)
@@ -121,8 +120,7 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFil
         records.append({"similarity": name, **values, "signature": line})
     names = ("similarity", "forward", "backward", "mean", "signature")
     columns = dict.fromkeys(names, ".2f")
-    found = Result("recovery", columns, {"results": records}, {"file": settings.file})
-    output.write(found.text(settings.as_json))
+    return Result("recovery", columns, {"results": records}, {"file": settings.file})
 
 
 class _Given(NamedTuple):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bitextfilter.commands.evaluate.options import bootstrap_options
-from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import COUNT, argument, json_flag, option, row_options
+from bitextfilter.commands.evaluate.options import bootstrap_options, measurement
+from bitextfilter.commands.frame.options import COUNT, argument, option, row_options
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap, Result
 
 
 @dataclass(frozen=True)
@@ -25,13 +24,12 @@ class _Settings:
     maximum_words: int = option(
         "--maximum-words", "Read this many words of each file, the most frequent.", COUNT, 200_000
     )
-    as_json: bool = json_flag()
 
 
-@command(
+@measurement(
     "words", _Settings, row_options("output texts errors"), bootstrap_options(), uses="batch_size"
 )
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> Result:
     """Measure how well vectors translate the source words of DICTIONARY, pairs of words.
 
     A source word is right at rank k if one of its translations is among the k target words that
@@ -49,12 +47,11 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     from bitextfilter.evaluation import neighbourhood as translation
     from bitextfilter.io.vectors import read_word_vectors
 
-    output, entries, neighbours = run.output(), run.pairs(settings.file), settings.neighbours
+    entries, neighbours = run.pairs(settings.file), settings.neighbours
     first, second = (
         translation.Lexicon(*read_word_vectors(path, settings.maximum_words))
         for path in (settings.source, settings.target)
     )
     found = translation.translate_words(first, second, entries, neighbours, bootstrap)
     run.counts.update({"words": found.words, "without vectors": found.without})
-    result = translation.word_translation_result(found, neighbours, bootstrap)
-    output.write(result.text(settings.as_json))
+    return translation.word_translation_result(found, neighbours, bootstrap)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import as_column, json_flag, option, row_options
+from bitextfilter.commands.evaluate.options import measurement
+from bitextfilter.commands.frame.options import as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import SIDES, number_of, optional
 
 if TYPE_CHECKING:
+    from bitextfilter.evaluation.result import Result
     from bitextfilter.papers.corpus_statistics import Comparison
 
 
@@ -24,11 +25,10 @@ class _Settings:
     probability: int | str | None = option(
         "--probability COLUMN", "Column of the probability of being a reference.", as_column
     )
-    as_json: bool = json_flag()
 
 
-@command("analyse", _Settings, row_options(), uses="batch_size")
-def main(run: Run, settings: _Settings) -> None:
+@measurement("analyse", _Settings, row_options(), uses="batch_size")
+def main(run: Run, settings: _Settings) -> Result:
     """Compare references and machine translations: variety, repetition, rarity, length.
 
     Reads pairs of a reference (--scol) and a translation (--tcol). A line for each figure,
@@ -55,13 +55,12 @@ def main(run: Run, settings: _Settings) -> None:
     """
     from bitextfilter.evaluation.result import Result, signature
 
-    output = run.output()
     figures = _figures(run, settings.probability)
     records = [{"figure": name, **values} for name, values in figures.items()]
     pairs = run.counts["rows"] - run.counts["rejected"]
     facts = {"signature": signature(unit="tokens", case="lower", pairs=pairs)}
     shown = dict.fromkeys((*records[0], "signature"), ".4f")
-    output.write(Result("analyse", shown, {"results": records}, facts, "").text(settings.as_json))
+    return Result("analyse", shown, {"results": records}, facts, "")
 
 
 def _figures(run: Run, probability: int | str | None) -> dict[str, Comparison]:
