@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -104,33 +103,6 @@ def test_full_width_entities() -> None:
 def test_an_unknown_repair() -> None:
     with pytest.raises(SettingsError, match="repair 'magic' is none of entities, mojibake"):
         Repairer(["nfc", "magic"])
-
-
-SENTENCES = {
-    "de": "Schöne Grüße aus Köln: „Über Äpfel und Öl“, sagt Müller – für 5 €!",
-    "fr": "À l’œil, c’est déjà l’été : « où êtes-vous, garçon ? » — ça va…",
-    "cs": "Příliš žluťoučký kůň úpěl ďábelské ódy, řekl „Jiří“.",
-    "is": "Þetta er íslenska, sagði Guðrún við Ægi.",
-    "ru": "Съешь же ещё этих мягких французских булок.",
-}
-
-
-def misread(encoding: str) -> Callable[[str], str]:
-    """UTF-8 read by the wrong table; bytes that it lacks are read as control characters."""
-    table = [
-        byte.decode(encoding, "ignore") or byte.decode("latin-1")
-        for byte in (bytes([value]) for value in range(256))
-    ]
-    return lambda text: "".join(table[value] for value in text.encode())
-
-
-@pytest.mark.parametrize("language", SENTENCES)
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "cp1250"])
-def test_mojibake_once_and_twice(language: str, encoding: str) -> None:
-    text, wrong = SENTENCES[language], misread(encoding)
-    for broken in (wrong(text), wrong(wrong(text))):
-        assert broken != text
-        assert Repairer()(broken) == (text, ("mojibake",))
 
 
 NASTY = st.text(

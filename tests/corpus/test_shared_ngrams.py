@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.corpus import other_texts as shared_ngrams
+from bitextfilter.corpus import other_texts
 from bitextfilter.corpus.other_texts import Likeness, SharedNgrams, word_count
 from bitextfilter.errors import SettingsError
 
@@ -66,7 +66,7 @@ def test_texts_are_found_as_by_loops(
     known.add(others[:cut], np.arange(1, cut + 1))
     known.add(others[cut:], np.arange(cut + 1, len(others) + 1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shared_ngrams, "_BLOCK", block)
+        patch.setattr(other_texts, "_BLOCK", block)
         found = known.find(texts).tolist()
     numbered = [*enumerate(others, 1)]
     assert found == [
