@@ -14,13 +14,8 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Indices, Mask
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.search.kmeans import (
-    NO_ROW,
-    UnitVectors,
-    alike_rows,
-    clusters_of,
-    fit_centroids,
-)
+from bitextfilter.search.kmeans import UnitVectors, alike_rows, clusters_of, fit_centroids
+from bitextfilter.similarity.neighbours import NO_ROW
 
 _MOST = 4096
 """Clusters, unless more are asked for."""

@@ -14,6 +14,7 @@ from bitextfilter.search.bidirectional import (
     bidirectional_part_search,
     bidirectional_search,
 )
+from bitextfilter.search.compiled import kernel
 from bitextfilter.similarity.neighbours import scan
 from bitextfilter.similarity.vectors import unit_rows
 
@@ -28,6 +29,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """The compiled search takes small sides here, too, where there is one."""
     if request.param == "torch":
         monkeypatch.setenv(NO_COMPILED, "1")
+        assert not kernel()
     monkeypatch.setattr(bidirectional, "LEARNING", 0)
     monkeypatch.setattr(bidirectional, "TURNING", 0)
 

@@ -11,13 +11,7 @@ from compiler import build
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.io.compiled import NO_COMPILED
-from bitextfilter.search import bidirectional
 from bitextfilter.search import compiled as compiled_search
-from bitextfilter.search.bidirectional import (
-    SearchRequest,
-    bidirectional_part_search,
-    bidirectional_search,
-)
 from bitextfilter.search.compiled import (
     LOOKS,
     Aim,
@@ -221,33 +215,6 @@ def test_turning_changes_products_by_no_more_than_its_error() -> None:
         after = (rows @ matrix).astype(np.float64)
         changed = float(np.abs(after @ after.T - exact).max())
         assert changed <= turning_error(matrix) < 0.01 + 200 * noise
-
-
-@pytest.fixture
-def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The compiled search takes small sides, too."""
-    monkeypatch.setattr(bidirectional, "LEARNING", 0)
-    monkeypatch.setattr(bidirectional, "TURNING", 0)
-
-
-@pytest.mark.usefixtures("any_size")
-def test_with_and_without_the_library_results_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    a, b = clustered(1400, 30, 0.2), clustered(1500, 30, 0.2, 1)
-    reached = GENERATOR.uniform(-0.2, 1.0, len(a)).astype(np.float32)
-    reached[::5] = -np.inf
-    compiled = bidirectional_search(a, b, 4, threads=2)
-    above = bidirectional_part_search(a, b, SearchRequest(4, (reached, None)))
-    monkeypatch.setenv(NO_COMPILED, "1")
-    assert kernel() == 0
-    for one, other in zip(compiled, bidirectional_search(a, b, 4), strict=True):
-        assert all(map(np.array_equal, one, other))
-    for (cosines, rows), (queries, base), least in zip(
-        above, ((a, b), (b, a)), (reached, np.full(len(b), -np.inf)), strict=True
-    ):
-        exact = scan(queries, base, 4)
-        wanted = exact[0] >= least[:, None]
-        assert np.array_equal(cosines[wanted], exact[0][wanted])
-        assert np.array_equal(rows[wanted], exact[1][wanted])
 
 
 def test_a_library_of_another_layout_is_left_alone(

@@ -8,7 +8,6 @@ import pytest
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.search import kmeans as clusters
 from bitextfilter.search.kmeans import (
-    NO_ROW,
     PairVectors,
     alike_rows,
     clusters_of,
@@ -16,6 +15,7 @@ from bitextfilter.search.kmeans import (
     fit_centroids,
     nearest_centroids,
 )
+from bitextfilter.similarity.neighbours import NO_ROW
 from bitextfilter.similarity.vectors import cosine_matrix, unit_rows
 
 GENERATOR = np.random.default_rng(3)

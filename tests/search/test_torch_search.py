@@ -78,13 +78,12 @@ def test_agrees_with_scanning_whatever_the_tile(k: int, tile: tuple[int, int]) -
     check(A, B, k, tile)
 
 
-@pytest.mark.parametrize("tile", [TILE, (320, 200)])
-def test_near_and_far_clusters_of_many_dimensions(tile: tuple[int, int]) -> None:
+def test_near_and_far_clusters_of_many_dimensions() -> None:
     """As of sentences: clusters of all widths, some rows far from all."""
     centres = np.repeat(GENERATOR.standard_normal((60, 300)), 30, axis=0)
     width = np.repeat(GENERATOR.uniform(0.01, 2, 60), 30)[:, None]
     a, b = (centres + width * GENERATOR.standard_normal(centres.shape) for _ in "ab")
-    check(unit_rows(a), unit_rows(b[:1700]), 4, tile)
+    check(unit_rows(a), unit_rows(b[:1700]), 4, (320, 200))
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
@@ -100,8 +99,8 @@ def test_duplicates_and_ties(pairs: int, many: int, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(torch_search, name, pairs)
     monkeypatch.setattr(torch_search, "_MANY", many)
     monkeypatch.setattr(torch_search, "_BLOCK", (100, 70))
-    b = np.repeat(B[:150], 9, axis=0)[GENERATOR.permutation(1350)]
-    a = np.repeat(B[:325], 4, axis=0)[GENERATOR.permutation(1300)]
+    b = np.repeat(B[:70], 9, axis=0)[GENERATOR.permutation(630)]
+    a = np.repeat(B[:150], 4, axis=0)[GENERATOR.permutation(600)]
     check(a, b, 10, (400, 300))
     check(a, b, 3)
 
@@ -123,7 +122,7 @@ def test_rows_like_nothing_and_rows_all_alike() -> None:
     check(np.abs(A[:400]), -np.abs(B[:400]), 1)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 9, 10, 11, 32, 33])
+@pytest.mark.parametrize("rows", [0, 1, 10, 11, 33])
 def test_small_sides(rows: int) -> None:
     check(A[:rows], B[:30])
     check(B[:30], A[:rows], 3, (32, 7))
@@ -135,14 +134,13 @@ def test_floors_of_any_sample(sample: int, monkeypatch: pytest.MonkeyPatch) -> N
     check(A, B, 4, (512, 512))
 
 
-@pytest.mark.parametrize("tile", [TILE, (128, 256)])
-def test_parts_joined_by_what_was_reached(tile: tuple[int, int]) -> None:
+def test_parts_joined_by_what_was_reached() -> None:
     """Of either side's rows, each part is searched for what is nearer than all before."""
     k, best = 4, scan(A, B[:600], 4)
     backward = np.full(len(B), -np.inf, np.float32)
     for first, last in ((600, 700), (700, 1507)):
         given = best[0][:, -1], backward[first:last]
-        (cosines, numbers), _ = search(A, B[first:last], k, tile, given)
+        (cosines, numbers), _ = search(A, B[first:last], k, (128, 256), given)
         numbers[numbers != NO_ROW] += first
         best = merge_neighbours(best, (cosines, numbers), k)
     expected = scan(A, B, k)

@@ -12,10 +12,14 @@ from bitextfilter.similarity import neighbours
 from bitextfilter.similarity.neighbours import (
     NO_ROW,
     Neighbours,
+    csls,
     highest,
     highest_means,
+    margin_matrix,
+    matches,
     mean_similarity,
     merge_neighbours,
+    neighbourhood_means,
     no_neighbours,
     scan,
 )
@@ -152,3 +156,47 @@ def test_of_no_rows_and_of_nothing(k: int) -> None:
     found = merge_neighbours(no_neighbours(3, 0), no_neighbours(3, 2), k)
     assert (found[1] == NO_ROW).all()
     assert (found[0] == -np.inf).all()
+
+
+def sides(n: int = 23, m: int = 31) -> tuple[Vectors, Vectors]:
+    generator = np.random.default_rng(4)
+    return unit_rows(generator.normal(size=(n, 6))), unit_rows(generator.normal(size=(m, 6)))
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("k", [1, 4, 40])
+def test_means_against_a_double_loop(k: int) -> None:
+    a, b = sides()
+    naive = [np.mean(sorted((float(x @ y) for y in b), reverse=True)[:k]) for x in a]
+    assert neighbourhood_means(a, b, k) == pytest.approx(naive, abs=1e-6)
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("k", [1, 3, 40])
+def test_matches_by_cosine_against_sorting(k: int) -> None:
+    a, b = sides()
+    naive = [sorted(range(len(b)), key=lambda j: -float(x @ b[j]))[:k] for x in a]
+    assert matches(a, b, k).tolist() == naive
+
+
+@pytest.mark.usefixtures("blocks")
+def test_matches_by_csls_are_those_of_the_matrix() -> None:
+    a, b = sides()
+    means = neighbourhood_means(a, b, 3), neighbourhood_means(b, a, 3)
+    naive = np.argsort(-margin_matrix(csls, a, b, 3), axis=1)[:, :2]
+    found = matches(a, b, 2, means)
+    assert found.tolist() == naive.tolist()
+    assert found.tolist() != matches(a, b, 2).tolist()
+
+
+@pytest.mark.usefixtures("blocks")
+def test_the_lower_row_comes_first_among_equals() -> None:
+    a = np.array([[1, 0]], dtype=np.float32)
+    assert matches(a, np.repeat(a, 3, axis=0), 2).tolist() == [[0, 1]]
+
+
+@pytest.mark.usefixtures("blocks")
+def test_no_queries() -> None:
+    a, b = sides()
+    assert neighbourhood_means(a[:0], b).shape == (0,)
+    assert matches(a[:0], b, 2).shape == (0, 2)
