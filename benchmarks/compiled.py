@@ -34,7 +34,7 @@ from bitextfilter.io.files import open_input
 from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.vectors import cosine_pairs, unit_rows
 from bitextfilter.text.identifier import load_ngram_identifier
-from bitextfilter.text.token_table import TokenTable
+from bitextfilter.text.ragged import TokenTable
 
 Work = Callable[[], Any]
 

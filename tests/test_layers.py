@@ -62,9 +62,9 @@ OWNERS = {
     "tomli": {"io/files.py"},
     "tokenizers": {"text/tokenizer_file.py"},
     "onnx": {"encoders/export.py"},
-    "onnxruntime": {"encoders/onnx_network.py"},
-    "sentence_transformers": {"encoders/sentence_transformers_model.py"},
-    "transformers": {"encoders/sentence_transformers_model.py"},
+    "onnxruntime": {"encoders/foreign.py"},
+    "sentence_transformers": {"encoders/foreign.py"},
+    "transformers": {"encoders/foreign.py"},
     "trafilatura": {"text/pages.py"},
     "torch": {
         "models/",

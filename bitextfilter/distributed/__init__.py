@@ -1,1 +1,1 @@
-"""Engines: ordered map of tasks on one machine or many."""
+"""The engine on many machines: an ordered map of tasks on a Ray cluster."""

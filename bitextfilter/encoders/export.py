@@ -26,7 +26,7 @@ from bitextfilter.models.foreign import LANGUAGES
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.segment import UNKNOWN, WORD_START
-from bitextfilter.text.tokenizer_export import save_tokenizer
+from bitextfilter.text.tokenizer_file import save_tokenizer
 
 _AVERAGES = {"word", "weighted"}
 """Parts that are means over pieces of vectors of these pieces."""

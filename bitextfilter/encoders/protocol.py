@@ -118,7 +118,3 @@ def row_lengths(rows: NDArray[np.floating]) -> NDArray[np.float64]:
         squares = squares[:, :half]
     lengths: NDArray[np.float64] = np.sqrt(squares[:, 0])
     return lengths
-
-
-_BLOCK_ROWS = 256
-"""Vectors turned at a time, so that a row does not depend on how many there are."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from bitextfilter.encoders.averages import AVERAGING, AverageEncoder, Averages
 from bitextfilter.encoders.expressions import combination, is_average, views_of
-from bitextfilter.encoders.foreign import load_foreign
 from bitextfilter.encoders.protocol import JoinedEncoder, SentenceEncoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.languages import find_language
 from bitextfilter.models.folders import SECOND, read_config
+from bitextfilter.models.foreign import files_of
 from bitextfilter.models.registry import Architecture, NetworkType, Processor, Registry, needing
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES
@@ -110,10 +110,12 @@ def load_encoder(
 
         return Encoder(processor, ENCODERS.load_network(path, model).network, device, threads)
 
-    foreign = load_foreign(folder, device, threads, languages)
-    if foreign is not None:
-        return foreign
-    first, joined = load(folder), read_config(folder).get(SECOND)
+    config = read_config(folder)
+    if files := files_of(folder, config):
+        from bitextfilter.encoders.foreign import load_foreign
+
+        return load_foreign(folder, files, languages, device, threads)
+    first, joined = load(folder), config.get(SECOND)
     if joined is None:
         return first
     try:

@@ -17,8 +17,8 @@ from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
 from bitextfilter.filters.web import without_addresses
 from bitextfilter.languages import any_language
 from bitextfilter.text import characters
+from bitextfilter.text.identifier import labels_of, untaught_scripts
 from bitextfilter.text.language import IDENTIFIERS, agreed_language, load_identifier
-from bitextfilter.text.relatives import labels_of, untaught_scripts
 
 
 def _share(part: Integers, whole: Integers, of_nothing: float) -> Floats:

@@ -3,6 +3,8 @@
 At most one item a worker process is under way, so memory is bounded. Each holds a pipe of its own
 to its parent: a worker that dies closes it, even amid a result, and its item goes to a new one;
 it ends when its parent dies.
+
+An engine maps tasks in order: the local one here, others on other machines.
 """
 
 from __future__ import annotations

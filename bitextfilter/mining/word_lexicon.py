@@ -23,8 +23,7 @@ from bitextfilter.mining.word_alignment import (
     WordTable,
     symmetrised,
 )
-from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.token_table import WordNumbers
+from bitextfilter.text.ragged import Ragged, WordNumbers
 from bitextfilter.text.words import bare_word
 
 LEAST = 1e-5

@@ -26,7 +26,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.text.relatives import labels_of
+from bitextfilter.text.identifier import labels_of
 
 if TYPE_CHECKING:
     from bitextfilter.text.processor import TextProcessor

@@ -15,7 +15,7 @@ from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.languages import own_language
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
-from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, RaggedStore, View
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, RaggedStore, TokenTable, View
 from bitextfilter.text.segment import (
     SEGMENTERS,
     UNKNOWN,
@@ -25,7 +25,6 @@ from bitextfilter.text.segment import (
     load_segmenter,
     save_segmenter,
 )
-from bitextfilter.text.token_table import TokenTable
 from bitextfilter.text.trigrams import (
     LONGEST,
     SHORTEST,
@@ -34,9 +33,8 @@ from bitextfilter.text.trigrams import (
     Trigrams,
     TrigramSettings,
 )
-from bitextfilter.text.units import is_unspaced
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
-from bitextfilter.text.words import split_words
+from bitextfilter.text.words import is_unspaced, split_words
 
 _MOST = 1 << 20
 """The cache begins anew after this many characters: a token may be as long as a line."""

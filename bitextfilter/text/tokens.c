@@ -1,6 +1,6 @@
 /* Tokens between white space, numbered in order of appearance: a growing table of all so far.
  *
- * token_table.py calls these functions. There is no Python here.
+ * ragged.py calls these functions. There is no Python here.
  */
 #include <stdint.h>
 #include <stdlib.h>

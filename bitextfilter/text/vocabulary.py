@@ -15,8 +15,7 @@ from bitextfilter.arrays import Integers, Mask
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.io.vectors import load_arrays, save_arrays
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.token_table import WordNumbers
+from bitextfilter.text.ragged import Ragged, WordNumbers
 
 PAD = 0
 BEGIN = 2

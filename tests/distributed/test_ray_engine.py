@@ -225,24 +225,6 @@ def test_a_bad_row_is_named_as_here(cluster: Cluster, folder: Path, tmp_path: Pa
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_lines_in_are_lines_out_when_a_node_dies(
-    cluster: Cluster, folder: Path, rows: Path, tmp_path: Path
-) -> None:
-    node, parts = add_node(cluster), tmp_path / "parts"
-    watch = when(
-        lambda: len(list(parts.glob("*.json"))) > 20,
-        lambda: cluster.remove_node(node, allow_graceful=False),
-    )
-    options: list[str | Path] = ["-i", rows, "--on-error", "reject", "--model", folder]
-    call(score, *options, "-o", tmp_path / "local")
-    words = ["--engine", "ray", "--ray-address", cluster.address, "--shard-rows", "20"]
-    result = call(score, *options, *words, "--resume", parts)
-    watch.join()
-    assert result.stdout_bytes == (tmp_path / "local").read_bytes()
-    assert result.stderr.count("\n") == 1
-    assert {path.name for path in tmp_path.iterdir()} == {"local"}
-
-
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("mining")

@@ -22,7 +22,7 @@ from bitextfilter.models.folders import writing_folder
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
-from bitextfilter.text.tokenizer_export import save_tokenizer
+from bitextfilter.text.tokenizer_file import save_tokenizer
 from bitextfilter.text.trigrams import TrigramSettings
 
 pytest.importorskip("tokenizers")

@@ -1,7 +1,8 @@
-"""Measures of translators and language models, against naive computations of each pair alone."""
+"""Measures of translators and language models, against naive computations; rows that wait."""
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 
@@ -11,7 +12,9 @@ from translators import CASES, network, processor
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.rows import RowReader, row_windows
 from bitextfilter.scoring import model_scorers as module
+from bitextfilter.scoring.command_scores import WaitingRows
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 from bitextfilter.scoring.model_scorers import (
     ModelScorers,
@@ -143,3 +146,21 @@ def test_nothing_gives_nothing() -> None:
 def test_measures_say_what_they_need(given: ModelScorers, name: str, remedy: str) -> None:
     with pytest.raises(SettingsError, match=f"{name} needs {remedy}"):
         check_scorers(given, [name])
+
+
+DATA = b"\xef\xbb\xbfa\tb\r\nalone\n\xff\tx\nc\rd\te\x0bf\xe2\x80\xa8g\n\t\nlast\tone"
+
+
+@pytest.mark.parametrize("most", [0, 1000, 1 << 20])
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_windows_come_back(most: int, size: int) -> None:
+    reader = RowReader(io.BytesIO(DATA), "rows.tsv")
+    windows = list(row_windows(reader, size))
+    with WaitingRows(reader.parser, most) as waiting:
+        for _ in range(2):
+            numbers = [waiting.add(window) for window in windows]
+            for number, window in [*zip(numbers, windows, strict=True)][::-1]:
+                assert waiting.get(number) == window
+            assert (waiting._scratch is None) == (most > 1000)
+            assert [waiting.take(number) for number in numbers] == windows
+            assert waiting._scratch is None and waiting._held == 0

@@ -374,7 +374,7 @@ MUTATIONS = (
     Mutation(
         "mean of a static model's vectors",
         "their sum",
-        "encoders/static.py",
+        "encoders/foreign.py",
         "vectors /= np.maximum(ids.lengths, 1).astype",
         "vectors /= np.ones_like(ids.lengths).astype",
         "tests/encoders/test_foreign.py",

@@ -17,8 +17,7 @@ from bitextfilter.text.features import WordReader
 from bitextfilter.text.identifier import NgramIdentifier
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TokenCache
-from bitextfilter.text.ragged import Ragged, RaggedStore
-from bitextfilter.text.token_table import TokenTable, TokenWindow
+from bitextfilter.text.ragged import Ragged, RaggedStore, TokenTable, TokenWindow
 from bitextfilter.text.trigrams import CountedTrigrams
 
 TEXTS = st.text(st.characters(exclude_categories=())) | st.text("ab \0\t\x1c\x85\u2028\u3000é")

@@ -371,27 +371,24 @@ def _answers(run: Run, question: Question, sample: RowSample, target: str) -> di
     from bitextfilter.judge.judgements import SampledRow, ask, kept_answers
 
     progress = run.progress(len(sample.rows), "rows")
-    if target == "-":
-        known: dict[str, str] = {}
-
-        def hold(row: SampledRow, label: str) -> None:
-            known[row.pair] = label
-            progress.update(1)
-
-        ask(sample.rows, question, hold)
-        return known
-    kept = run.enter(kept_answers(target, question))
-    run.afterwards(kept.forget)
-    if kept.known:
-        run.note(f"{len(kept.known)} answers are kept from before")
-        progress.update(len(kept.known))
+    kept = None if target == "-" else run.enter(kept_answers(target, question))
+    known: dict[str, str] = {} if kept is None else kept.known
+    if kept is not None:
+        run.afterwards(kept.forget)
+    if known:
+        run.note(f"{len(known)} answers are kept from before")
+        progress.update(len(known))
 
     def keep(row: SampledRow, label: str) -> None:
-        kept.add(row, label)
+        if kept is not None:
+            kept.add(row, label)
+        known[row.pair] = label
         progress.update(1)
 
     try:
-        ask([row for row in sample.rows if row.pair not in kept.known], question, keep)
+        ask([row for row in sample.rows if row.pair not in known], question, keep)
     except (InputError, WorkerError) as error:
-        raise type(error)(f"{error}; {len(kept.known)} answers are kept, {_AGAIN}") from error
-    return kept.known
+        if kept is None:
+            raise
+        raise type(error)(f"{error}; {len(known)} answers are kept, {_AGAIN}") from error
+    return known
