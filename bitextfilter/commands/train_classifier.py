@@ -139,9 +139,9 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
 def _check_model(model: Model) -> None:
     """Raise SettingsError for a model of shorter vectors, or of two languages exchanged."""
-    from bitextfilter.models.folders import split_width
+    from bitextfilter.models.folders import ModelName
 
-    if (width := split_width(model.name)[1]) is not None:
+    if (width := ModelName.parse(model.name).width) is not None:
         raise SettingsError(f"a classifier takes whole vectors; leave @{width} out of {model.name}")
     if model.exchanged and len(model.processor.known) == 2:
         own = ",".join(model.processor.known)

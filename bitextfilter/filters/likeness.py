@@ -267,6 +267,6 @@ class ParaphraseScore(Bounded):
 @functools.lru_cache(maxsize=4)
 def _encoder(model: str) -> SentenceEncoder:
     from bitextfilter.encoders.registry import load_encoder
-    from bitextfilter.models.folders import find_model, languages_in
+    from bitextfilter.models.folders import ModelName, find_model
 
-    return load_encoder(find_model(model), languages=languages_in(model))
+    return load_encoder(find_model(model), languages=ModelName.parse(model).languages)

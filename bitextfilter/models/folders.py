@@ -12,6 +12,8 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -83,43 +85,85 @@ def shipped_models() -> dict[str, Path]:
 
 _PAIR = r"[A-Za-z][\w-]+,[A-Za-z][\w-]+"
 _OF_PAIR = re.compile(rf"(.+):({_PAIR})", re.DOTALL)
-
-
-def languages_in(name_or_folder: str | Path) -> tuple[str, str] | None:
-    """Return the two languages that the name of a model ends with, as ``multi:cs,pl``, if any.
-
-    They are spelt as there: see :func:`bitextfilter.languages.find_language`.
-    """
-    found = _OF_PAIR.fullmatch(str(name_or_folder))
-    if found is None or Path(name_or_folder).is_dir():
-        return None
-    source, target = found[2].split(",")
-    return source, target
-
-
 _SHORTER = re.compile(rf"(.+)@([1-9][0-9]{{0,5}})(:{_PAIR})?", re.DOTALL)
 
 
-def split_width(name_or_folder: str | Path) -> tuple[str, int | None]:
-    """Return the name of a model without, and with, the numbers of its vectors: ``multi@128``.
+@dataclass(frozen=True)
+class ModelName:
+    """A model as users name it: the name or folder, numbers, languages, as ``multi@128:cs,pl``."""
 
-    They stand before the languages: ``multi@128:cs,pl``. None: all numbers.
-    """
-    name = str(name_or_folder)
-    found = _SHORTER.fullmatch(name)
-    if found is None or any(Path(each).is_dir() for each in (name, f"{found[1]}@{found[2]}")):
-        return name, None
-    return found[1] + (found[3] or ""), int(found[2])
+    base: str
+    """Name of a shipped model, or a folder."""
+    width: int | None
+    """The numbers of its vectors; None: all."""
+    languages: tuple[str, str] | None
+    """Of the columns, spelt as there: see :func:`bitextfilter.languages.find_language`."""
+
+    @classmethod
+    def parse(cls, name_or_folder: str | Path) -> ModelName:
+        """Cut a name into its parts; the name of a folder that exists is not cut."""
+        name, width = str(name_or_folder), None
+        found = _SHORTER.fullmatch(name)
+        if found and not any(Path(each).is_dir() for each in (name, f"{found[1]}@{found[2]}")):
+            name, width = found[1] + (found[3] or ""), int(found[2])
+        of_pair = _OF_PAIR.fullmatch(name)
+        if of_pair is None or Path(name).is_dir():
+            return cls(name, width, None)
+        source, target = of_pair[2].split(",")
+        return cls(of_pair[1], width, (source, target))
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of a shipped model, or the given one. Raises NotFoundError."""
+        return _found(self.base)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The configuration of the model. Raises the errors of :func:`read_config`, too."""
+        return read_config(self.folder)
+
+    def pair(self) -> tuple[str, str] | None:
+        """Return the two languages of the model, or those named; None if it has more.
+
+        Raises the errors of :attr:`config`; SettingsError for named languages it lacks.
+        """
+        languages = self.config.get("languages")
+        if languages == [] and is_foreign(self.folder):
+            if self.languages is None:
+                raise SettingsError(
+                    f"{self.folder} does not say which languages it is for: --languages en,de does,"
+                    f' or {{"languages": ["en", "de"]}} in its {LANGUAGES}'
+                )
+            return self.languages
+        if not isinstance(languages, list) or len(languages) < 2:
+            raise ModelError(f"{self.folder}: config.json does not name its languages")
+        if self.languages is not None:
+            source, target = (own_language(each, languages) for each in self.languages)
+            return source, target
+        source, target, *others = languages
+        return None if others else (source, target)
+
+    def pair_of_more(self) -> tuple[str, str] | None:
+        """Return the named two languages of a model of more; None for others.
+
+        Raises the errors of :meth:`pair`.
+        """
+        two = len(self.config["languages"]) == 2
+        return None if two or self.languages is None else self.pair()
 
 
 def find_model(name_or_folder: str | Path) -> Path:
     """Return the folder of a shipped model, or the given folder.
 
-    The name may end with two languages: see :func:`languages_in`. Raises NotFoundError.
+    The name may end with two languages; numbers are none of it. Raises NotFoundError.
     """
-    name, known = str(name_or_folder), shipped_models()
-    if languages_in(name) is not None:
-        name = name.rpartition(":")[0]
+    name = str(name_or_folder)
+    found = None if Path(name).is_dir() else _OF_PAIR.fullmatch(name)
+    return _found(found[1] if found else name)
+
+
+def _found(name: str) -> Path:
+    known = shipped_models()
     if name in known:
         return known[name]
     if (folder := Path(name)).is_dir():
@@ -132,11 +176,6 @@ def find_model(name_or_folder: str | Path) -> Path:
         near = nearest(name, known)
     message = f"{name}: neither a folder nor a shipped model (they are: {names}){near}"
     raise NotFoundError(message)
-
-
-def _folder_of(name_or_folder: str | Path) -> Path:
-    """Return :func:`find_model` of a name that may have the numbers of its vectors."""
-    return find_model(split_width(name_or_folder)[0])
 
 
 @contextmanager
@@ -228,25 +267,8 @@ def is_foreign(folder: Path) -> bool:
 
 
 def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
-    """Return the two languages of a model, or those at the end of its name; None if it has more.
-
-    Raises the errors of :func:`find_model` and :func:`read_config`.
-    """
-    folder, named = _folder_of(name_or_folder), languages_in(name_or_folder)
-    languages = read_config(folder).get("languages")
-    if languages == [] and is_foreign(folder):
-        if named is None:
-            raise SettingsError(
-                f"{folder} does not say which languages it is for: --languages en,de does, or"
-                f' {{"languages": ["en", "de"]}} in its {LANGUAGES}'
-            )
-        return named
-    if not isinstance(languages, list) or len(languages) < 2:
-        raise ModelError(f"{folder}: config.json does not name its languages")
-    if named is not None:
-        return own_language(named[0], languages), own_language(named[1], languages)
-    source, target, *others = languages
-    return None if others else (source, target)
+    """Return :meth:`ModelName.pair` of a name."""
+    return ModelName.parse(name_or_folder).pair()
 
 
 def all_languages_of(name_or_folder: str | Path) -> tuple[str, ...]:
@@ -254,16 +276,12 @@ def all_languages_of(name_or_folder: str | Path) -> tuple[str, ...]:
 
     Raises the errors of :func:`find_model` and :func:`read_config`.
     """
-    return tuple(read_config(_folder_of(name_or_folder)).get("languages", ()))
+    return tuple(ModelName.parse(name_or_folder).config.get("languages", ()))
 
 
 def pair_of_more(name_or_folder: str | Path) -> tuple[str, str] | None:
-    """Return the two languages at the end of the name of a model of more; None for others.
-
-    Raises the errors of :func:`languages_of`.
-    """
-    two = len(read_config(_folder_of(name_or_folder))["languages"]) == 2
-    return None if two or languages_in(name_or_folder) is None else languages_of(name_or_folder)
+    """Return :meth:`ModelName.pair_of_more` of a name."""
+    return ModelName.parse(name_or_folder).pair_of_more()
 
 
 def naming_pair(name_or_folder: str | Path, languages: tuple[str, str] | None = None) -> str:
@@ -271,13 +289,12 @@ def naming_pair(name_or_folder: str | Path, languages: tuple[str, str] | None = 
 
     *languages*: None for the model's first two. Raises the errors of :func:`languages_of`.
     """
-    if languages and languages_in(name_or_folder) is None:
-        known = read_config(_folder_of(name_or_folder))["languages"]
-        if len(known) != 2:
-            return f"{name_or_folder}:{','.join(languages)}"
-    if languages_of(name_or_folder) is not None:
+    name = ModelName.parse(name_or_folder)
+    if languages and name.languages is None and len(name.config["languages"]) != 2:
+        return f"{name_or_folder}:{','.join(languages)}"
+    if name.pair() is not None:
         return str(name_or_folder)
-    first, second, *_ = read_config(_folder_of(name_or_folder))["languages"]
+    first, second, *_ = name.config["languages"]
     return f"{name_or_folder}:{','.join(languages or (first, second))}"
 
 
@@ -299,10 +316,11 @@ def named_digest(name_or_folder: str | Path) -> str:
 
     Raises NotFoundError as :func:`find_model`.
     """
-    name, width = split_width(name_or_folder)
-    digest = model_digest(find_model(name))
-    pair = languages_of(name) if languages_in(name) else None
-    return digest + (f"@{width}" if width else "") + (":" + ",".join(pair) if pair else "")
+    name = ModelName.parse(name_or_folder)
+    digest, pair = model_digest(name.folder), name.pair() if name.languages else None
+    return (
+        digest + (f"@{name.width}" if name.width else "") + (f":{','.join(pair)}" if pair else "")
+    )
 
 
 def model_digest(folder: Path) -> str:

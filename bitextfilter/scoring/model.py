@@ -22,7 +22,7 @@ from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.models.folders import find_model, languages_in, model_digest, split_width
+from bitextfilter.models.folders import ModelName, model_digest
 from bitextfilter.pairs.base import EncodedSide, PairScorer, PairScoring, Reading, ScorerFactory
 from bitextfilter.pairs.scoring import load_scoring
 from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background, load_samples
@@ -172,7 +172,7 @@ class Model:
             if name not in MEASURES:
                 raise SettingsError(f"similarity {none_of(name, MEASURES)}")
             needs = MEASURES[name].needs
-            if needs == "classifier" and (width := split_width(self.name)[1]) is not None:
+            if needs == "classifier" and (width := ModelName.parse(self.name).width) is not None:
                 raise SettingsError(
                     f"{name} takes whole vectors; leave @{width} out of {self.name}"
                 )
@@ -264,9 +264,9 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         SettingsError: the name ends with other languages than the model's, or with none and the
             model has more than two; or it has no more numbers than are asked for.
     """
-    name, width = split_width(name_or_folder)
-    folder, languages = find_model(name), languages_in(name)
-    encoder = load_encoder(folder, device, threads, languages)
+    name = ModelName.parse(name_or_folder)
+    folder, width = name.folder, name.width
+    encoder = load_encoder(folder, device, threads, name.languages)
     classifier = load_scoring(folder)
     if classifier is not None and classifier.settings.dim != encoder.dim:
         raise ModelError(

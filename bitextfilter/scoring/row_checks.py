@@ -13,7 +13,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.records import parse_json
 from bitextfilter.io.rows import BadRow, Row
 from bitextfilter.languages import find_language
-from bitextfilter.models.folders import CONFIG, find_model, read_config, shipped_models, split_width
+from bitextfilter.models.folders import CONFIG, ModelName, shipped_models
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import Model
 from bitextfilter.text.identifier import load_ngram_identifier
@@ -57,8 +57,8 @@ def languages_of_rows(model: str, rows: Iterable[Row | BadRow]) -> tuple[str, st
 
     Raises SettingsError where the text does not tell.
     """
-    folder = find_model(split_width(model)[0])
-    processor = TextProcessor.load(folder, read_config(folder))
+    name = ModelName.parse(model)
+    processor = TextProcessor.load(name.folder, name.config)
     told = told_languages(*sides([row for row in rows if isinstance(row, Row)]), processor)
     if told is None:
         raise SettingsError(

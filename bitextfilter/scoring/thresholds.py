@@ -20,11 +20,8 @@ from bitextfilter.io.records import parse_json
 from bitextfilter.models.folders import (
     GRADES,
     THRESHOLDS,
-    find_model,
+    ModelName,
     model_digest,
-    pair_of_more,
-    read_config,
-    split_width,
 )
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES, default_measure
 
@@ -207,8 +204,9 @@ def recommended_threshold(model: str | Path, measure: str, use: str | None = Non
     where there is none, or it is one of several; NotFoundError for no such model, ModelError as
     :func:`read_thresholds` does.
     """
-    whole, width = split_width(model)
-    folder, pair = find_model(whole), pair_of_more(whole) or ()
+    name = ModelName.parse(model)
+    folder, width = name.folder, name.width
+    pair = name.pair_of_more() or ()
     if width is not None:
         raise SettingsError(
             f"the cuts of the model {folder.name} are for scores of whole vectors: give a number,"
@@ -244,8 +242,8 @@ def measure_of(model: str, similarity: str | None, column: str | None) -> str:
     if similarity is not None:
         return similarity
     if column is None:
-        name, width = split_width(model)
-        return default_measure("classifier" in read_config(find_model(name)) and width is None)
+        name = ModelName.parse(model)
+        return default_measure("classifier" in name.config and name.width is None)
     if column not in THRESHOLD_MEASURES:
         raise SettingsError(
             f"the measure of the column {column!r} is unknown: name it with --similarity,"

@@ -19,11 +19,11 @@ from bitextfilter.encoders.shorter import ShorterEncoder, principal_directions
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models import folders
 from bitextfilter.models.folders import (
+    ModelName,
     find_model,
     model_digest,
     named_digest,
     shipped_models,
-    split_width,
 )
 from bitextfilter.pairs.base import SentenceClassifierSettings
 from bitextfilter.pairs.classifier import SentenceClassifier, save_classifier
@@ -219,19 +219,27 @@ def test_pairs_of_many_languages_have_the_same_directions(tmp_path: Path) -> Non
     assert len(names) == 3
 
 
-def test_names() -> None:
-    assert split_width("multi@128:cs,pl") == ("multi:cs,pl", 128)
-    assert split_width("multi@128") == ("multi", 128)
-    assert split_width("multi@1234567") == ("multi@1234567", None)
-    for name in ("multi", "multi:cs,pl", "multi@0", "multi@x", "multi@-1"):
-        assert split_width(name) == (name, None)
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("multi@128:cs,pl", ("multi", 128, ("cs", "pl"))),
+        ("multi@128", ("multi", 128, None)),
+        ("multi:cs,pl", ("multi", None, ("cs", "pl"))),
+        *((each, (each, None, None)) for each in ("multi", "multi@0", "multi@x", "multi@-1")),
+        ("multi@1234567", ("multi@1234567", None, None)),
+        ("multi:cs", ("multi:cs", None, None)),
+        ("multi:cs,pl@128", ("multi", 128, ("cs", "pl"))),
+    ],
+)
+def test_names(name: str, parts: tuple[str, int | None, tuple[str, str] | None]) -> None:
+    assert ModelName.parse(name) == ModelName(*parts)
 
 
 def test_a_folder_may_have_such_a_name(tmp_path: Path) -> None:
     folder = toy_model(tmp_path / "model@2")
-    assert split_width(folder) == (str(folder), None)
+    assert ModelName.parse(folder) == ModelName(str(folder), None, None)
     assert load(folder).encoder.dim == DIM
-    assert split_width(f"{folder}:aa,ba") == (f"{folder}:aa,ba", None)
+    assert ModelName.parse(f"{folder}:aa,ba") == ModelName(str(folder), None, ("aa", "ba"))
 
 
 def test_cached_scores_are_of_their_width(tmp_path: Path) -> None:
