@@ -153,10 +153,7 @@ def test_labels(combiner: Path, tmp_path: Path, labels: dict[str, str], words: l
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"clean": "90", "noise": "10"},
-            "is not a number from 0 to 1; --scale LOW,HIGH names",
-        ),
+        ({"clean": "90", "noise": "10"}, "is not a number from 0 to 1; --scale LOW,HIGH names"),
         ({"clean": "1", "noise": "x"}, "'x' is not a number from 0 to 1; labels are all numbers"),
         ({"clean": "x", "noise": "1"}, "1' is not a word"),
         ({"clean": "", "noise": "1"}, "the label is empty"),

@@ -177,9 +177,7 @@ def test_what_makes_no_sense(words: list[str], said: str, code: int) -> None:
     assert result.exit_code == code
 
 
-def test_default_rules_that_need_languages_are_passed_over_and_that_is_said(
-    tmp_path: Path,
-) -> None:
+def test_default_rules_that_need_languages_are_passed_over_and_that_is_said(tmp_path: Path) -> None:
     manifest = tmp_path / "manifest.json"
     result = invoke("--manifest", manifest)
     assert result.exit_code == 0

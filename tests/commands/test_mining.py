@@ -184,8 +184,7 @@ def test_other_numbers_of_neighbours_in_one_folder(
 
 
 @pytest.mark.parametrize(
-    ("name", "left"),
-    [("source.vectors", 1000), ("nearest.4.exact/target.nearest.00000", None)],
+    ("name", "left"), [("source.vectors", 1000), ("nearest.4.exact/target.nearest.00000", None)]
 )
 def test_what_is_missing_from_a_folder_is_said(
     model: Path, files: tuple[Path, Path], tmp_path: Path, name: str, left: int | None
@@ -485,11 +484,7 @@ def test_how_an_index_is_searched_is_what_was_measured(
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize(("kind", "joined"), [("ivf", 1), ("clusters", 5)])
 def test_an_index_goes_on_after_a_kill(
-    model: Path,
-    files: tuple[Path, Path],
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    joined: int,
+    model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, kind: str, joined: int
 ) -> None:
     """Each run does one task, and begins the next."""
     monkeypatch.setattr(clusters, "_TASK_NUMBERS", 500 * DIM)

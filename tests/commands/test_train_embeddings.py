@@ -201,11 +201,7 @@ def test_help_says_what_memory_holds_and_how_shared_words_are_averaged() -> None
         (["BOTH", "--separate", "a", "a"], 2, "--separate needs a file of its own"),
         (["BOTH", "--separate", "-", "a"], 2, "--separate needs a file of its own"),
         (["BOTH", "--set", "skipgram.dim=3"], 78, "'skipgram' is no group of settings"),
-        (
-            ["BOTH", "--set", "skip_gram.dims=3"],
-            78,
-            "skip_gram.dims is no setting; did",
-        ),
+        (["BOTH", "--set", "skip_gram.dims=3"], 78, "skip_gram.dims is no setting; did"),
         (["BOTH", "--set", "skip_gram.dim=0"], 78, "skip_gram.dim must be at least 1, not 0"),
         (
             ["BOTH", "--set", "adversarial.epochs=3"],
