@@ -22,11 +22,6 @@ SOURCES, TARGETS = sentences(60, 7)
 PAIRS = dict(zip(SOURCES, TARGETS, strict=True))
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """All source sentences but the first ten; all target sentences but the last ten, backwards."""

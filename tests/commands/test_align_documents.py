@@ -31,11 +31,6 @@ LINES = (
 )
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     paths = tmp_path / "source.txt", tmp_path / "target.txt"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from toys import sentences, toy_model
+from toys import sentences
 
 from bitextfilter.commands import align_documents, convert, dedup, rank, report, score
 from bitextfilter.commands import filter as filter_command
@@ -18,11 +18,6 @@ COLUMNS = [
     *("source", "target", "score", "lowest", "document", "paragraphs", "source-lines"),
     *("target-lines", "links", "source-unaligned", "target-unaligned"),
 ]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
 
 
 @pytest.fixture

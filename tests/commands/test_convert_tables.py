@@ -175,19 +175,6 @@ def test_a_folder_of_the_datasets_library(tmp_path: Path) -> None:
     assert (folder / "notes.txt").read_text() == "mine"
 
 
-def test_numbers_that_are_none(tmp_path: Path) -> None:
-    words = ("--to", "parquet", "--numbers", "3", "-o", tmp_path / "a.parquet")
-    says(call(*words, data="a\tb\thigh\n"), 65, "stdin:1: no number in '3'; leave it out of")
-    says(call(*words, data="a\tb\n"), 78, "--numbers: no column '3': source, target")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_column_that_the_first_row_lacks(tmp_path: Path) -> None:
-    out = tmp_path / "a.parquet"
-    result = call("--to", "parquet", "-o", out, data="a\tb\nc\td\t1\n")
-    says(result, 65, "stdin:2: a column '3', which the first row lacks")
-
-
 def test_numbered_columns_of_a_table(tmp_path: Path) -> None:
     out = tmp_path / "a.parquet"
     made("--to", "parquet", "-o", out, data="a\tb\t1\nc\td\t2\n")

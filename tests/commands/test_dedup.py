@@ -173,29 +173,7 @@ def test_rows_without_a_score_come_last() -> None:
     assert result.stdout_bytes == b"a\tb\nc\td\n"
 
 
-BAD = {
-    b"\xff\tb\t1": "the source is not UTF-8 at its byte 1",
-    b"a": "1 column, expected at least 2 (--tcol 2)",
-    b" \tb\t1": "the source is empty",
-    b"a\t\t1": "the target is empty",
-    b"a\0\tb\t1": "NUL byte in the source",
-}
 WAYS = ["", "--keep best", "--match near", "--memory 1", "--match normalised --by either"]
-
-
-@pytest.mark.parametrize("words", WAYS)
-@pytest.mark.parametrize("row", BAD)
-def test_bad_rows(tmp_path: Path, row: bytes, words: str) -> None:
-    data = b"a\tb\t1\n" + row + b"\r\na\tb\t1\n" + b"c\td\t1\n"
-    result = call("-q", "-o", tmp_path / "out", *words.split(), data=data)
-    message = f"stdin:2: {BAD[row]}; --on-error reject --rejects FILE keeps going\n"
-    assert (result.exit_code, result.stderr.split(": ", 1)[1]) == (65, message)
-    assert list(tmp_path.iterdir()) == []
-    rejects = tmp_path / "gone"
-    words_ = ("--on-error", "reject", "--rejects", rejects, *words.split())
-    assert kept(*words_, data=data) == [b"a\tb\t1\n", b"c\td\t1\n"]
-    dropped = b"3\tduplicate of line 1\ta\tb\t1\n"
-    assert rejects.read_bytes() == f"2\t{BAD[row]}\t".encode() + row + b"\n" + dropped
 
 
 SIDES = st.sampled_from([b"a", b"A", b"a!", b"b", b"b c", "\u00e4".encode(), b"", b"\xff", b"1"])

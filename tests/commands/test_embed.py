@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 from pathlib import Path
@@ -10,18 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from toys import DIM, sentences, toy_model
+from toys import DIM, sentences
 
 from bitextfilter.commands import embed
 from bitextfilter.scoring.model import Model, load
 
 SOURCES, TARGETS = sentences(30, 7)
 TEXT = "".join(f"{line}\n" for line in SOURCES).encode()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
 
 
 @pytest.fixture(scope="module")
@@ -71,29 +65,11 @@ def test_an_empty_input_is_an_empty_array(folder: Path, tmp_path: Path) -> None:
     assert np.load(tmp_path / "out.npy").shape == (0, DIM)
 
 
-def test_compressed_by_name(folder: Path, model: Model, tmp_path: Path) -> None:
-    source = tmp_path / "in.txt.gz"
-    source.write_bytes(gzip.compress(TEXT))
-    call(folder, "--language", "aa", "-i", source, "-o", tmp_path / "out.npy.gz")
-    with gzip.open(tmp_path / "out.npy.gz") as stream:
-        np.testing.assert_array_equal(np.load(stream), model.encode(SOURCES, "aa"))
-
-
 def test_to_a_url(folder: Path, model: Model, tmp_path: Path) -> None:
     result = call(folder, "--language", "aa", "-o", f"file://{tmp_path}/out.npy")
     assert result.exit_code == 0, result.stderr
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.encode(SOURCES, "aa"))
     assert [entry.name for entry in tmp_path.iterdir()] == ["out.npy"]
-
-
-@pytest.mark.parametrize("bad", [b"", b" \xc2\xa0", b"a1\0", b"\xff"])
-def test_a_bad_line_stops_the_run(folder: Path, tmp_path: Path, bad: bytes) -> None:
-    words = ("--language", "aa", "-o", tmp_path / "out.npy", "--batch-size", "2")
-    result = call(folder, *words, data=TEXT + bad + b"\n" + TEXT)
-    assert result.exit_code == 65
-    assert result.stderr.startswith("bitext-embed: stdin:31: ")
-    assert result.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])

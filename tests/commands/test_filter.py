@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bitextfilter.commands.filter import main
-from bitextfilter.io.rows import UNFIT
 
 ROWS = (
     b"We are going home.\tWir gehen nach Hause.\t0.98\n"
@@ -74,14 +71,6 @@ def test_what_goes_is_kept_with_its_reasons(tmp_path: Path) -> None:
     ]
     assert b"\t".join(lines[0][2:]) == ROWS.split(b"\n")[1].rstrip(b"\r")
     assert "5 rows, 1 rejected, 1 kept, 3 dropped" in result.stderr
-
-
-def test_a_bad_row_stops_the_run(tmp_path: Path) -> None:
-    output = tmp_path / "kept.tsv"
-    result = invoke(*RULES, "-o", output, data=b"a\tb\nno column\n")
-    assert result.exit_code == 65
-    assert "stdin:2: 1 column, expected at least 2 (--tcol 2); --on-error reject" in result.stderr
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_scores_are_read_from_columns() -> None:
@@ -275,41 +264,3 @@ def test_the_list_of_some_rules_and_a_name_that_no_rule_has() -> None:
     done = invoke("--list", "lenght")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "--list: no rule is called 'lenght'; did you mean length?" in done.stderr
-
-
-BYTES = st.lists(
-    st.one_of(
-        st.binary(max_size=12),
-        st.sampled_from(
-            [b"a\tb", b"a b c d e\tx", b"\t", b"\xff\tb", b"1\t2\r", b"\xef\xbb\xbfa\tb"]
-        ),
-    ),
-    max_size=8,
-).map(b"\n".join)
-
-
-@settings(max_examples=60)
-@given(data=BYTES, explain=st.booleans(), size=st.integers(1, 3))
-def test_whatever_comes_in_every_row_is_accounted_for(
-    data: bytes, explain: bool, size: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    rejects = tmp_path_factory.mktemp("filter") / "rejects.tsv"
-    words = [*RULES, "--on-error", "reject", "--rejects", rejects, "--batch-size", size]
-    result = invoke(*words, "--threads", 1, *(["--explain"] if explain else []), data=data)
-    assert result.exit_code == 0, result.output
-    body = data.removeprefix(b"\xef\xbb\xbf")
-    lines = body.split(b"\n")
-    lines = lines[:-1] if lines[-1] == b"" else lines
-    gone = [line.split(b"\t", 2) for line in rejects.read_bytes().split(b"\n")[:-1]]
-    numbers = [int(line[0]) for line in gone]
-    assert numbers == sorted(set(numbers))
-    for number, _, row in gone:
-        line = lines[int(number) - 1].removesuffix(b"\r").replace(UNFIT, b"")
-        assert row == line or number == str(len(lines)).encode()
-    if explain:
-        out = result.stdout_bytes.removeprefix(b"\xef\xbb\xbf")
-        assert out.count(b"\n") == body.count(b"\n")
-    else:
-        kept = [line for place, line in enumerate(lines, 1) if place not in numbers]
-        out = result.stdout_bytes.removeprefix(data[: len(data) - len(body)])
-        assert out.removesuffix(b"\n") == b"\n".join(kept) or not kept

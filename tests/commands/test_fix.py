@@ -140,33 +140,6 @@ def test_blank_sides_and_blank_rows() -> None:
     assert fixed(data="\tb\n \t\n&nbsp;\tc\n") == "\tb\n\t\n\tc\n"
 
 
-def test_a_bad_row_stops(tmp_path: Path) -> None:
-    pairs, out = tmp_path / "pairs.tsv", tmp_path / "out.tsv"
-    pairs.write_bytes(b"a  b\tc\na  b\nd\te\n")
-    result = call("-i", pairs, "-o", out)
-    assert (result.exit_code, result.stdout) == (65, "")
-    assert f"{pairs}:2: 1 column, expected at least 2 (--tcol 2); --on-error" in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert not out.exists()
-
-
-def test_bad_rows_pass_through_and_are_counted(tmp_path: Path) -> None:
-    rejects = tmp_path / "bad.tsv"
-    data = b"a  b\tc\na  b\nx\xff  y\tb\nn\0\t  b\nd\t e\n"
-    words = ("--explain", "--on-error", "reject", "--rejects", rejects)
-    result = call(*words, data=data)
-    assert result.exit_code == 0
-    assert result.stdout_bytes == (
-        b"a b\tc\tspaces(source)\na  b\t\nx\xff  y\tb\t\nn\0\t  b\t\nd\te\tspaces(target)\n"
-    )
-    assert rejects.read_bytes() == (
-        b"2\t1 column, expected at least 2 (--tcol 2)\ta  b\n"
-        b"3\tthe source is not UTF-8 at its byte 2\tx\xff  y\tb\n"
-        b"4\tNUL byte in the source\tn\0\t  b\n"
-    )
-    assert "5 rows, 3 rejected, 2 changed, " in result.stderr
-
-
 def test_counts_are_of_rows(tmp_path: Path) -> None:
     manifest = tmp_path / "manifest.json"
     data = "a  b\tc  d\na  b\t&amp;\na\tb\n"

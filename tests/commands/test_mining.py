@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from toys import DIM, sentences, toy_model
+from toys import sentences, toy_model
 
 from bitextfilter.commands import align
 from bitextfilter.io.records import read_record, write_record
@@ -27,11 +26,6 @@ SOURCES, TARGETS = sentences(900, 5)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (search, faiss_index, clusters):
         monkeypatch.setattr(module, "BLOCK", 600)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
 
 
 @pytest.fixture
@@ -479,36 +473,6 @@ def test_how_an_index_is_searched_is_what_was_measured(
     assert output(model, *kept) == whole
     (folder / "tuned.json").write_text("{")
     assert run(model, *kept).exit_code == 65
-
-
-@pytest.mark.usefixtures("few_rows")
-@pytest.mark.parametrize(("kind", "joined"), [("ivf", 1), ("clusters", 5)])
-def test_an_index_goes_on_after_a_kill(
-    model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, kind: str, joined: int
-) -> None:
-    """Each run does one task, and begins the next."""
-    monkeypatch.setattr(clusters, "_TASK_NUMBERS", 500 * DIM)
-    how = ("--index", kind, "--recall", "0.8")
-    whole = output(model, *files, *how)
-    resumed = (*how, "--resume", files[0].parent / "kept")
-    take = search.NeighbourFiles.join
-    codes = []
-    while not codes or codes[-1] == 130:
-        left = iter(range(joined))
-
-        def stopping(
-            known: search.NeighbourFiles, part: search.BlockNeighbours, left: Iterator[int] = left
-        ) -> None:
-            if next(left, None) is None:
-                raise KeyboardInterrupt
-            take(known, part)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(search.NeighbourFiles, "join", stopping)
-            codes.append(run(model, *files, *resumed).exit_code)
-    assert codes[-1] == 0
-    assert len(codes) >= 4
-    assert output(model, *files, *resumed) == whole
 
 
 @pytest.mark.usefixtures("few_rows")

@@ -151,16 +151,6 @@ def test_a_table_of_words_with_too_few_columns_is_named(tmp_path: Path) -> None:
     assert f"{path}:2: expected 3 columns with text (--related)" in result.stderr
 
 
-def test_bad_rows(tmp_path: Path) -> None:
-    data = DATA + b"lonely\n" + DATA
-    stopped = call("--rate", "copied=1", data=data)
-    assert (stopped.exit_code, "stdin:41: 1 column" in stopped.stderr) == (65, True)
-    rejects = tmp_path / "bad.tsv"
-    words = ("--on-error", "reject", "--rejects", rejects)
-    assert len(lines_of("--rate", "copied=1", *words, data=data)) == 80
-    assert rejects.read_bytes().endswith(b"\tlonely\n")
-
-
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from toys import sentences, toy_model
+from toys import sentences
 
 from bitextfilter.commands import align_documents, pair_documents
 from bitextfilter.scoring.model import Model
@@ -17,11 +17,6 @@ SOURCES, TARGETS = sentences(240, 8, lengths=(4, 12))
 SIZE = 8
 SITE = "a1 a2 a3 a4 a5", "b1 b2 b3 b4 b5"
 """A line that all documents begin with."""
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
 
 
 def texts(side: int) -> dict[str, list[str]]:

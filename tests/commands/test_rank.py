@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import subprocess
@@ -187,29 +186,6 @@ def test_what_is_left_out_is_kept_with_its_reason(tmp_path: Path) -> None:
     assert numbers == [b"1", b"3", b"4", b"5"]
 
 
-def test_a_bad_row_stops_the_run_or_is_rejected(tmp_path: Path) -> None:
-    data = b"en\tde\tmlp\nx\n" + LINES[0] + b"y\r\n" + LINES[1] + LINES[2] + b"z"
-    rows, out, rejects = (tmp_path / name for name in ("rows.tsv", "out.tsv", "rejects.tsv"))
-    rows.write_bytes(data)
-    words = ("--header", "--column", "mlp", "--top-lines", "1", "-i", rows, "-o", out)
-    result = call(*words)
-    assert (result.exit_code, result.stdout_bytes) == (65, b"")
-    reason = "1 column, expected at least 3 (--column mlp)"
-    assert f"{rows}:2: {reason}; --on-error reject --rejects FILE keeps going\n" in result.stderr
-    assert not out.exists()
-    result = call(*words, "--on-error", "reject", "--rejects", rejects)
-    assert result.exit_code == 0
-    assert out.read_bytes() == b"en\tde\tmlp\n" + LINES[1]
-    assert rejects.read_bytes() == b"".join(
-        f"{number}\t{why}\t".encode() + row
-        for number, why, row in [
-            *((2, reason, b"x\n"), (4, reason, b"y\n"), (7, reason, b"z\n")),
-            *((3, "rank 2 > 1", LINES[0]), (6, "rank 3 > 1", LINES[2])),
-        ]
-    )
-    assert "6 rows, 3 rejected, 0 unscored, 1 kept, 2 dropped, " in result.stderr
-
-
 def test_summary_and_manifest(tmp_path: Path) -> None:
     manifest = tmp_path / "run.json"
     result = call("--top-words", "5", "--manifest", manifest)
@@ -242,13 +218,6 @@ def test_a_header_that_is_taken_for_a_row_is_warned_of() -> None:
     assert warning in call(data=data).stderr
     assert "warning" not in call("--header", data=data).stderr
     assert "warning" not in call(data=LINES[4] + DATA).stderr
-
-
-def test_compressed_files(tmp_path: Path) -> None:
-    rows, out = tmp_path / "rows.tsv.gz", tmp_path / "out.tsv.gz"
-    rows.write_bytes(gzip.compress(DATA))
-    assert output("-i", rows, "-o", out) == b""
-    assert gzip.decompress(out.read_bytes()) == b"".join(RANKED)
 
 
 @pytest.mark.parametrize(

@@ -29,11 +29,6 @@ ALL = ",".join(MEASURES)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
-
-
-@pytest.fixture(scope="module")
 def model(folder: Path) -> Model:
     return load(folder)
 

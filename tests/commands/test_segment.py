@@ -94,51 +94,11 @@ def test_lines_that_are_not_text(text: bytes, message: str, tmp_path: Path) -> N
     assert not output.exists()
 
 
-def test_nothing_to_learn_from(tmp_path: Path) -> None:
-    failed = bitext_segment("learn", "-o", tmp_path / "new", text="\n\n")
-    assert (failed.exit_code, "no text" in failed.stderr) == (65, True)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("precious", encoding="utf-8")
     failed = bitext_segment("learn", "-o", tmp_path, text=TEXT)
     assert (failed.exit_code, "name a new folder" in failed.stderr) == (74, True)
     assert [f.name for f in tmp_path.iterdir()] == ["mine"]
-
-
-@pytest.mark.parametrize(
-    ("damage", "code"),
-    [
-        ({"segmenter.json": None}, 66),
-        ({"segmenter.model": b"x"}, 65),
-        ({"config.json": None}, 65),
-        ({"config.json": b"{"}, 65),
-    ],
-)
-def test_damaged_folders(damage: dict[str, bytes | None], code: int, tmp_path: Path) -> None:
-    folder = learnt(tmp_path / "pieces")
-    for name, content in damage.items():
-        (folder / name).unlink()
-        if content is not None:
-            (folder / name).write_bytes(content)
-    failed = bitext_segment("apply", "--segmenter", folder, text="Haus\n")
-    assert (failed.exit_code, failed.stdout) == (code, "")
-    assert next(iter(damage)) in failed.stderr
-
-
-def test_a_vocabulary_that_cannot_be(tmp_path: Path) -> None:
-    failed = bitext_segment("learn", "--vocabulary-size", "3", "-o", tmp_path / "new", text=TEXT)
-    assert failed.exit_code == 78
-    assert len(failed.stderr.splitlines()) == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
-def test_a_full_disk(tmp_path: Path) -> None:
-    folder = learnt(tmp_path / "pieces")
-    failed = bitext_segment("apply", "--segmenter", folder, "-o", "/dev/full", text=TEXT)
-    assert (failed.exit_code, "/dev/full" in failed.stderr) == (74, True)
 
 
 def test_a_folder_that_exists_is_left_as_it_is(tmp_path: Path) -> None:

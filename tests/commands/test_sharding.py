@@ -49,11 +49,6 @@ COMMANDS: dict[str, tuple[click.Command, list[str]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
-
-
 def call(folder: Path, name: str, *words: object, data: bytes = b"") -> Result:
     command, options = COMMANDS[name]
     line = [*options, "--model", str(folder), "--on-error", "reject", "--threads", "1"]

@@ -82,32 +82,11 @@ def test_heads_and_endings_and_compression(tmp_path: Path) -> None:
     assert sorted(rows.splitlines()) == sorted(DATA.splitlines())
 
 
-def test_bad_rows(tmp_path: Path) -> None:
-    data = DATA + b"alone\n" + DATA
-    for by in ("source", "either"):
-        words = ("--part", "dev=10%", "--group", "3", "--by", by)
-        result = call(tmp_path, *words, data=data)
-        assert result.exit_code == 65 and "stdin:601: 1 column, expected at least" in result.stderr
-        assert list(tmp_path.iterdir()) == []
-    words = ("--part", "dev=10%", "--on-error", "reject", "--rejects", "@/gone")
-    call(tmp_path, *words, data=data)
-    parts = files(tmp_path)
-    assert parts.pop("gone")[0].startswith(b"601\t1 column")
-    assert sorted(chain(*parts.values())) == sorted(ROWS + ROWS)
-
-
 def test_the_same_file_twice_is_no_output(tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_bytes(DATA)
     result = call(tmp_path, "--part", "dev=1%", "-i", "@/dev.tsv")
     assert result.exit_code == 2 and "--output needs a file of its own" in result.stderr
     assert files(tmp_path) == {"dev.tsv": ROWS}
-
-
-def test_an_output_that_cannot_be_written_leaves_none(tmp_path: Path) -> None:
-    (tmp_path / "train.tsv").mkdir()
-    result = call(tmp_path, "--part", "dev=10%", "--by", "source")
-    assert result.exit_code == 74
-    assert [path.name for path in tmp_path.iterdir()] == ["train.tsv"]
 
 
 @pytest.mark.parametrize(

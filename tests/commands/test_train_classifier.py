@@ -63,20 +63,8 @@ def tells_apart(model: Path) -> bool:
 @pytest.mark.parametrize("features", ["products", "concatenation"])
 def test_negatives(data: Path, tmp_path: Path, negatives: str, features: str) -> None:
     noisy = () if negatives == "repaired" else ("--noisy", data / "noisy.tsv")
-    done = train(
-        data / "clean.tsv",
-        *noisy,
-        "--negatives",
-        negatives,
-        "--set",
-        f"features={features}",
-        "--model",
-        data / "model",
-        "-o",
-        tmp_path / "new",
-        "-q",
-        "--json",
-    )
+    words = ("--negatives", negatives, "--set", f"features={features}", "--model", data / "model")
+    done = train(data / "clean.tsv", *noisy, *words, "-o", tmp_path / "new", "-q", "--json")
     assert (done.exit_code, done.stderr) == (0, "")
     record = json.loads(done.stdout)
     expected = 600 if negatives == "given" else 300
@@ -213,32 +201,14 @@ def test_no_bigrams_are_hidden_where_none_are_counted(data: Path, tmp_path: Path
 def test_a_noisy_corpus_is_counted_once(data: Path, tmp_path: Path) -> None:
     noisy = write(tmp_path / "noisy.tsv", list(zip(*sentences(200, seed=6), strict=True)))
     noisy.write_text(noisy.read_text() + "alone\n")
-    done = train(
-        data / "clean.tsv",
-        "--noisy",
-        noisy,
-        "--model",
-        data / "model",
-        "-o",
-        tmp_path / "new",
-        "--on-error",
-        "reject",
-    )
+    words = ("--model", data / "model", "-o", tmp_path / "new", "--on-error", "reject")
+    done = train(data / "clean.tsv", "--noisy", noisy, *words)
     assert "501 rows, 1 rejected, 300 positives, 200 negatives" in done.stderr
 
 
 def test_table(data: Path, tmp_path: Path) -> None:
-    done = train(
-        data / "clean.tsv",
-        "--negatives",
-        "repaired",
-        "--count",
-        "100",
-        "--model",
-        data / "model",
-        "-o",
-        tmp_path / "new",
-    )
+    words = ("--count", "100", "--model", data / "model", "-o", tmp_path / "new")
+    done = train(data / "clean.tsv", "--negatives", "repaired", *words)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert rows[0] == ["held-out pairs", "before", "after"]
     names = [row[0] for row in rows]
@@ -322,20 +292,8 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
     turned = write(tmp_path / "turned.tsv", [("ba", "aa"), *((b, a) for a, b in pairs[:100])])
     bad = write(tmp_path / "bad.tsv", [("ba", "aa"), *((b, a) for a, b in pairs[100:])])
     bad.write_text(bad.read_text() + "alone\n")
-    words = (
-        turned,
-        bad,
-        "--negatives",
-        "repaired",
-        "--model",
-        data / "model",
-        "--header",
-        "--scol",
-        "aa",
-        "--tcol",
-        "ba",
-        "--json",
-    )
+    columns = ("--header", "--scol", "aa", "--tcol", "ba")
+    words = (turned, bad, "--negatives", "repaired", "--model", data / "model", "--json", *columns)
     failed = train(*words, "-o", tmp_path / "new")
     assert (failed.exit_code, failed.stdout) == (65, "")
     assert "bad.tsv:202: 1 column" in failed.stderr
@@ -349,37 +307,26 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--negatives", "worst", "-o", "new"), "--noisy"),
-        (("--negatives", "repaired", "--noisy", "x", "-o", "new"), "--noisy"),
-        (("--noisy", "x", "-o", "new", "--negatives", "given", "--count", "9"), "--count has no"),
-        (("--noisy", "-", "-o", "new"), "stdin"),
-        (("--noisy", "x", "-o", "new", "--set", "minor_error_quality=0.3"), "--nearly"),
-        (("--noisy", "x", "-o", "new", "--set", "training.logit_scale=2"), "--nearly"),
-        (("--noisy", "x", "-o", "new", "--set", "training.logit_bias=2"), "--nearly"),
+        ("--negatives worst -o new", "--noisy"),
+        ("--negatives repaired --noisy x -o new", "--noisy"),
+        ("--noisy x -o new --negatives given --count 9", "--count has no"),
+        ("--noisy - -o new", "stdin"),
+        ("--noisy x -o new --set minor_error_quality=0.3", "--nearly"),
+        ("--noisy x -o new --set training.logit_scale=2", "--nearly"),
+        ("--noisy x -o new --set training.logit_bias=2", "--nearly"),
         (
-            (
-                "--noisy",
-                "x",
-                "-o",
-                "new",
-                "--nearly",
-                "x",
-                "--set",
-                "minor_error_quality=0",
-                "--set",
-                "training.logit_bias=1",
-            ),
+            "--noisy x -o new --nearly x --set minor_error_quality=0 --set training.logit_bias=1",
             "training.logit_bias has no effect without minor_error_quality above 0",
         ),
-        (("-", "--noisy", "x", "-o", "new", "--nearly", "-"), "stdin"),
-        (("--negatives", "repaired", "-o", "new", "--text", "x"), "--text has no effect without"),
-        (("--negatives", "repaired"), "--in-place"),
-        (("--negatives", "repaired", "-o", "new", "--seed", "-1"), "--seed"),
-        (("--negatives", "repaired", "-o", "new", "--in-place"), "--in-place"),
+        ("- --noisy x -o new --nearly -", "stdin"),
+        ("--negatives repaired -o new --text x", "--text has no effect without"),
+        ("--negatives repaired", "--in-place"),
+        ("--negatives repaired -o new --seed -1", "--seed"),
+        ("--negatives repaired -o new --in-place", "--in-place"),
     ],
 )
-def test_options_that_do_not_go_together(data: Path, words: tuple[str, ...], message: str) -> None:
-    failed = train(data / "clean.tsv", "--model", data / "model", *words)
+def test_options_that_do_not_go_together(data: Path, words: str, message: str) -> None:
+    failed = train(data / "clean.tsv", "--model", data / "model", *words.split())
     assert (failed.exit_code, message in failed.stderr) == (2, True)
 
 

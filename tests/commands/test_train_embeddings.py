@@ -1,7 +1,8 @@
-"""bitext-train-embeddings: from text to one table of both languages, and what it refuses."""
+"""bitext-train-embeddings and bitext-train-language-model: from text to tables and ARPA files."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from click.testing import CliRunner, Result
 
 from bitextfilter.commands.evaluate import main as evaluate
 from bitextfilter.commands.train_embeddings import main
+from bitextfilter.commands.train_language_model import main as main_of_lm
 from bitextfilter.io.vectors import read_word_vectors, write_word_vectors
+from bitextfilter.text.ngram_model import read_arpa
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter, save_segmenter
+from bitextfilter.text.words import UNITS, TokenUnits
 
 SKIP_GRAM = ("dim=12", "epochs=8", "minimum_count=2", "longest=0", "subsampling=1")
 SETTINGS = [part for value in SKIP_GRAM for part in ("--set", f"skip_gram.{value}")]
@@ -242,3 +246,75 @@ def test_what_is_refused(
     assert (failed.exit_code, failed.stdout) == (code, ""), failed.output
     assert message in failed.stderr
     assert "Traceback" not in failed.stderr and not output.exists()
+
+
+LINES = ["The house is old.", "the  House, red", "", "is the red house old?", "a tree"]
+TEXT = "".join(f"{line}\n" for line in LINES)
+
+
+def trained_of_lm(*words: str | Path, text: str | bytes = TEXT) -> Result:
+    content = text.encode() if isinstance(text, str) else text
+    return CliRunner().invoke(main_of_lm, [str(word) for word in words], input=content)
+
+
+def test_writes_an_arpa_file_that_says_how_it_was_made() -> None:
+    done = trained_of_lm("-q")
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.split("\n")
+    assert lines[:2] == [TokenUnits("tokens").note(), "\\data\\"]
+    assert lines[2:5] == ["ngram 1=13", "ngram 2=19", "ngram 3=16"]
+    assert lines[-2:] == ["\\end\\", ""]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_units_orders_and_case(unit: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.arpa.gz"
+    assert trained_of_lm("-q", "--unit", unit, "--keep-case", "-o", path).exit_code == 0
+    assert path.read_bytes().startswith(gzip.compress(b"")[:2])
+    model = read_arpa(path)
+    assert model.units == TokenUnits(unit, lowercase=False)
+    assert model.order == (5 if unit == "characters" else 3)
+    assert model.units is not None
+    assert {token for line in LINES for token in model.units(line)} == set(model.words[3:])
+    assert trained_of_lm("-q", "--unit", unit, "--set", "order=2", "-o", path).exit_code == 0
+    assert read_arpa(path).order == 2
+
+
+def test_minimum_count(tmp_path: Path) -> None:
+    text = "a b c\na b c\na b d\n"
+    assert "ngram 3=5\n" in trained_of_lm("-q", text=text).stdout
+    assert "ngram 3=3\n" in trained_of_lm("-q", "--set", "minimum_count=2", text=text).stdout
+
+
+def test_column_by_name(tmp_path: Path) -> None:
+    table = "en\tde\n" + "".join(f"{line}\tHaus {i}\n" for i, line in enumerate(LINES))
+    plain = trained_of_lm("-q").stdout
+    assert trained_of_lm("-q", "--header", "--column", "en", text=table).stdout == plain
+    assert trained_of_lm("-q", "--column", "1", text=table[6:]).stdout == plain
+    failed = trained_of_lm("--column", "en", text=table)
+    assert (failed.exit_code, "--header" in failed.stderr) == (2, True)
+
+
+def test_counts_and_facts(tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    done = trained_of_lm("--manifest", manifest, "-o", tmp_path / "model.arpa")
+    assert done.exit_code == 0
+    kept = json.loads(manifest.read_text(encoding="utf-8"))
+    counts = {"rows": 5, "rejected": 0, "1-grams": 13, "2-grams": 19, "3-grams": 16}
+    assert kept["counts"] == counts
+    assert kept["facts"] == {"unit": "tokens", "order": 3, "lowercase": True}
+    warning = "no discounts for n-grams of length 1, 2, 3: 0.5, 1 and 1.5 are taken"
+    assert warning in done.stderr
+
+
+def test_bad_lines_can_be_left_out(tmp_path: Path) -> None:
+    bad = TEXT.encode() + b"not \xff\n"
+    rejects = tmp_path / "bad.tsv"
+    done = trained_of_lm("-q", "--on-error", "reject", "--rejects", rejects, text=bad)
+    assert (done.exit_code, done.stdout) == (0, trained_of_lm("-q").stdout)
+    assert rejects.read_bytes().endswith(b"\tnot \xff\n")
+
+
+def test_too_long_an_order() -> None:
+    failed = trained_of_lm("--set", "order=9", "--unit", "words", text="a b\n")
+    assert (failed.exit_code, "n-grams of 5 tokens" in failed.stderr) == (78, True)

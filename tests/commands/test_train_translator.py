@@ -26,15 +26,7 @@ TINY = {
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A folder with training and development pairs and small settings."""
-    for name, count, seed in (("train", 60, 1), ("dev", 20, 2)):
-        sides = toys.sentences(count, seed)
-        rows = zip(*sides, strict=True)
-        (tmp_path / f"{name}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows))
-        for side, language in zip(sides, "ab", strict=True):
-            (tmp_path / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side))
-    (tmp_path / "settings.json").write_text(json.dumps(TINY))
-    return tmp_path
+    return toys.training_home(tmp_path, TINY)
 
 
 def train(home: Path, *more: object, pairs: bool = True, code: int = 0) -> Result:

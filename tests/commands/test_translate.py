@@ -103,15 +103,6 @@ def test_only_some_overlong_lines_are_named(folder: Path) -> None:
     assert stderr.count("was not read") == 5 and "9 overlong" in stderr
 
 
-def test_bad_lines_stop_the_run_or_are_rejected(folder: Path, tmp_path: Path) -> None:
-    data = b"a1\n\xff\na2\n"
-    assert "not UTF-8" in call(folder, data=data, code=65).stderr
-    rejects = tmp_path / "bad"
-    result = call(folder, "--on-error", "reject", "--rejects", rejects, data=data)
-    assert [bool(line) for line in result.stdout.split("\n")] == [True, False, True, False]
-    assert rejects.read_bytes().startswith(b"2\t") and "1 rejected" in result.stderr
-
-
 def test_a_rejected_last_line_without_a_newline_is_a_blank_line(folder: Path) -> None:
     result = call(folder, "--on-error", "reject", data=b"a1\n\xff")
     assert (result.stdout.count("\n"), result.stdout[-2:]) == (2, "\n\n")

@@ -8,6 +8,7 @@ The languages of :func:`invented_pairs` have words of syllables, to train models
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -155,4 +156,16 @@ def toy_words_model(folder: Path) -> Path:
     with writing_folder(folder) as draft:
         copy_model(folder, draft)
         save_classifier(WordClassifier(settings), draft)
+    return folder
+
+
+def training_home(folder: Path, settings: object) -> Path:
+    """Write training and development pairs, as rows and side by side, and settings."""
+    for name, count, seed in (("train", 60, 1), ("dev", 20, 2)):
+        sides = sentences(count, seed)
+        rows = "".join(f"{one}\t{other}\n" for one, other in zip(*sides, strict=True))
+        (folder / f"{name}.tsv").write_text(rows)
+        for side, language in zip(sides, "ab", strict=True):
+            (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side))
+    (folder / "settings.json").write_text(json.dumps(settings))
     return folder

@@ -182,18 +182,6 @@ def test_rows_that_cannot_be_measured(text: str, message: str) -> None:
     assert failed.stderr.count("\n") == 1
 
 
-def test_bad_rows_are_rejected(tmp_path: Path) -> None:
-    out = tmp_path / "bad.tsv"
-    text = written(rows_of())
-    words = (*FAST, "--labels", "3", "--on-error", "reject", "--rejects", out)
-    result = filtering(*words, text=text + "a\tb\t\t1\nc\n")
-    assert table(result) == table(filtering(*FAST, "--labels", "3", text=text))
-    assert sorted(out.read_text(encoding="utf-8").splitlines()) == [
-        "121\tthe label is empty\ta\tb\t\t1",
-        "122\t1 column, expected at least 3 (--labels 3)\tc",
-    ]
-
-
 @given(st.binary(max_size=200) | st.text("a\t\n0.5\r-", max_size=60).map(str.encode))
 @example(b"\t\t\x0b!\t0")
 def test_no_bytes_are_a_bug(data: bytes) -> None:

@@ -20,11 +20,6 @@ from bitextfilter.translation.translator import load_translator
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
-
-
-@pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / "pairs.tsv"
     rows = list(zip(*sentences(60, seed=3), strict=True))

@@ -27,11 +27,6 @@ FAST = ("--bootstrap", "20")
 Rows = list[tuple[str, ...]]
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
-
-
 def similar(count: int, seed: int, languages: str = "ab") -> Rows:
     """Human score 0 to 5, source, target, of which a part is translated from the source."""
     sides = dict(zip("ab", sentences(count, seed), strict=True))
@@ -234,31 +229,6 @@ def test_grades_of_a_step() -> None:
     assert [line["grade"] for line in found] == ["0", "10", "20", "30"]
     assert [line["pairs"] for line in found] == [str(grade.pairs) for grade in expected]
     assert [line["mean"] for line in found] == [f"{grade.mean:.4f}" for grade in expected]
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("good\taa\tbb", "stdin:3: the human score 'good' is no number; --human says where it is"),
-        ("nan\taa\tbb", "stdin:3: the human score 'nan' is no number"),
-        ("inf\taa\tbb", "stdin:3: the human score 'inf' is no number"),
-        ("1\t \tbb", "stdin:3: the source is empty; --on-error reject"),
-        ("1\taa\t", "stdin:3: the target is empty; --on-error reject"),
-        ("1\taa", "stdin:3: 2 columns, expected at least 3 (--tcol 3)"),
-    ],
-)
-def test_bad_rows(model: Path, tmp_path: Path, row: str, message: str) -> None:
-    good = written(similar(12, 3)).splitlines(keepends=True)
-    bad = "".join([*good[:2], row, "\n", *good[2:]])
-    failed = sts("--model", model, text=bad)
-    assert (failed.exit_code, failed.stdout) == (65, "")
-    assert message in failed.stderr
-    rejects = tmp_path / "rejects"
-    words = ("--on-error", "reject", "--rejects", rejects, "--model", model)
-    result = sts(*words, text=bad)
-    assert table(result) == table(sts("--model", model, text="".join(good)))
-    assert "13 rows, 1 rejected, 0 skipped" in result.stderr
-    assert rejects.read_text(encoding="utf-8").endswith(f"\t{row}\n")
 
 
 def test_a_score_that_is_no_number() -> None:

@@ -21,11 +21,6 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toy_model(tmp_path_factory.mktemp("models") / "toy")
-
-
 @pytest.fixture
 def sample(tmp_path: Path) -> Path:
     rows = [f"{s}\t{t}\t0.5\t{n + 1}\ttenth:{n % 4}\t2\n" for n, (s, t) in enumerate(PAIRS)]
