@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Vectors
-from bitextfilter.text.normalise import Normalisation, normal_form
+from bitextfilter.text.composition import normal_form
+from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, RaggedStore, TokenTable
 
 _EDGE = 1 << 33

@@ -13,7 +13,7 @@ import regex
 from bitextfilter.errors import SettingsError
 from bitextfilter.languages import read_language
 from bitextfilter.settings import none_of
-from bitextfilter.text.normalise import normal_form
+from bitextfilter.text.composition import normal_form
 from bitextfilter.text.words import UNSPACED
 
 IGNORABLE = ("case", "punctuation", "symbols", "digits", "space")

@@ -18,7 +18,8 @@ from bitextfilter.arrays import Integers
 from bitextfilter.errors import DeviceError, ModelError
 from bitextfilter.languages import any_language
 from bitextfilter.settings import Settings, setting
-from bitextfilter.text.normalise import Normalisation, normal_form
+from bitextfilter.text.composition import normal_form
+from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, TokenTable
 
 UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ーｰ"

@@ -29,8 +29,9 @@ from bitextfilter.filters.registry import RULES, parse_rule
 from bitextfilter.filters.repetition import Repetition
 from bitextfilter.filters.shape import _GLUED
 from bitextfilter.filters.web import _BESIDE, _MACROS, _URL
+from bitextfilter.text.composition import normal_form
 from bitextfilter.text.language import load_identifier
-from bitextfilter.text.normalise import Normalisation, normal_form
+from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter
 from bitextfilter.text.words import split_sentences
 
