@@ -15,9 +15,9 @@ import functools
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import regex
@@ -43,8 +43,7 @@ def _decimal(numerator: int, denominator: int) -> str:
     return f"{numerator / denominator:.3f}".strip("0")
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """A number in a text."""
 
     text: str
@@ -175,7 +174,7 @@ _PARTS = {
 def with_fractions(number: Number) -> Number:
     """Return *number*, if it is a simple fraction, as numerator and denominator, too."""
     more = {_PARTS[one] for one, *_ in filter(None, number.readings) if one in _PARTS}
-    return replace(number, readings=number.readings | more)
+    return number._replace(readings=number.readings | more)
 
 
 def widened(number: Number, text: str, language: str | None, clock: bool) -> Number:
@@ -198,7 +197,7 @@ def widened(number: Number, text: str, language: str | None, clock: bool) -> Num
         for first, *rest in filter(None, number.readings):
             if len(first) <= 2 and "." not in first and int(first) <= 24:
                 more.add((str((int(first) + 12) % 24), *rest))
-    return replace(number, readings=number.readings | more)
+    return number._replace(readings=number.readings | more)
 
 
 _ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}

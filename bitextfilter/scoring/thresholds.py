@@ -147,28 +147,34 @@ def write_thresholds(folder: Path, thresholds: Iterable[Threshold]) -> None:
     (folder / THRESHOLDS).write_text(text, encoding="utf-8")
 
 
+def _records(path: Path, name: str, newest: int) -> list[Any]:
+    """Read the records of a file of thresholds or grades; none if there is no such file."""
+    try:
+        whole = parse_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: unreadable {name}: {error}") from error
+    version = whole.get("format") if isinstance(whole, dict) else None
+    if type(version) is not int or not isinstance(whole.get(name), list):
+        raise ModelError(f"{path}: not a file of {name}")
+    if version > newest:
+        raise ModelError(
+            f"{path}: format {version} is newer than {newest}, the newest this version reads;"
+            " update bitextfilter"
+        )
+    found: list[Any] = whole[name]
+    return found
+
+
 def read_thresholds(folder: Path) -> list[Threshold]:
     """Read the thresholds of a model folder; none where it has no such file.
 
     Raises ModelError, naming the file and the entry, if it is damaged or of a newer format.
     """
     path = folder / THRESHOLDS
-    try:
-        whole = parse_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: unreadable thresholds: {error}") from error
-    version = whole.get("format") if isinstance(whole, dict) else None
-    if type(version) is not int or not isinstance(whole.get("thresholds"), list):
-        raise ModelError(f"{path}: not a file of thresholds")
-    if version > _FORMAT:
-        raise ModelError(
-            f"{path}: format {version} is newer than {_FORMAT}, the newest this version reads;"
-            " update bitextfilter"
-        )
     found: dict[tuple[str, ...], Threshold] = {}
-    for number, record in enumerate(whole["thresholds"], 1):
+    for number, record in enumerate(_records(path, "thresholds", _FORMAT), 1):
         try:
             threshold = Threshold.of(record)
         except ValueError as error:
@@ -301,21 +307,8 @@ def read_grades(folder: Path, languages: Sequence[str] | None = None) -> list[Gr
     Raises ModelError if the file is damaged or of a newer format.
     """
     path = folder / GRADES
-    try:
-        whole = parse_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: unreadable grades: {error}") from error
-    version = whole.get("format") if isinstance(whole, dict) else None
-    if type(version) is not int or not isinstance(whole.get("grades"), list):
-        raise ModelError(f"{path}: not a file of grades")
-    if version > _OF_GRADES:
-        raise ModelError(
-            f"{path}: format {version} is newer than {_OF_GRADES}, the newest this version reads;"
-            " update bitextfilter"
-        )
-    grades = [_grade(path, number, record) for number, record in enumerate(whole["grades"], 1)]
+    records = _records(path, "grades", _OF_GRADES)
+    grades = [_grade(path, number, record) for number, record in enumerate(records, 1)]
     return [grade for grade in grades if languages is None or grade.language in languages]
 
 

@@ -25,19 +25,20 @@ from contextlib import contextmanager, nullcontext
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import (
     CPU,
     one_torch_thread,
     product_type,
-    torch_threads,
     wrong_products,
 )
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
-from bitextfilter.similarity.vectors import UNIT_BITS
+from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
+from bitextfilter.similarity.vectors import UNIT_BITS, VECTOR_ROWS
 
 GROUP = 32
 """Rows whose highest product is compared at once."""
@@ -51,7 +52,7 @@ _SAMPLE, _SAMPLED = 1 << 15, 8
 """Rows of the other part in the sample for first floors, at most; and one in how many."""
 _GROUPS, _PAIRS = 1 << 18, 1 << 17
 """Most groups looked at singly, and pairs computed exactly, at a time."""
-_MANY, _BLOCK = 8, (1 << 10, 1 << 12)
+_MANY, _BLOCK = 3, (1 << 9, 1 << 10)
 """Where one in so many groups reaches a limit, all cosines of a tile are computed exactly, in
 blocks of so many rows."""
 _LEAST_ROOM = 1 << 20
@@ -76,8 +77,8 @@ class Rows:
         self.zero = ~self._exact.any(dim=1)
         """True for rows of zeros, ``(n,)``."""
         self._lost = self._exact.new_zeros(())
-        for first in range(0, len(units), _COPIED):
-            some = slice(first, first + _COPIED)
+        for first in range(0, len(units), VECTOR_ROWS):
+            some = slice(first, first + VECTOR_ROWS)
             self._measure(self._exact[some] - self.rounded[some])
 
     def __len__(self) -> int:
@@ -170,9 +171,27 @@ def search_on_processor(
     reached: tuple[Scores | None, Scores | None] = (None, None),
     threads: int = 1,
 ) -> tuple[Neighbours, Neighbours]:
-    """Do :func:`search_rows` for unit rows ``(n, d)``, ``(m, d)`` on threads of a processor."""
-    with one_torch_thread() if threads == 1 else torch_threads(threads):
-        return search_rows((Rows(sides[0]), Rows(sides[1])), k, reached, CPU_TILE)
+    """Do :func:`search_rows` for unit rows ``(n, d)``, ``(m, d)``, both not empty, on a processor.
+
+    Each thread takes a part of the first side.
+    """
+    first, second = sides
+    size, other = -(-len(first) // threads), Rows(second)
+
+    def part(start: int) -> tuple[Neighbours, Neighbours]:
+        rows = slice(start, start + size)
+        wanted = None if reached[0] is None else reached[0][rows]
+        return search_rows((Rows(first[rows]), other), k, (wanted, reached[1]), CPU_TILE)
+
+    starts = range(0, len(first), size)
+    with one_torch_thread():
+        found = map_blocks(part, starts, threads)
+    cosines, numbers = zip(*(forward for forward, _ in found), strict=True)
+    best = no_neighbours(len(second), k)
+    for start, (_, (values, rows)) in zip(starts, found, strict=True):
+        rows[rows != NO_ROW] += start
+        best = merge_neighbours(best, (values, rows), k)
+    return (np.concatenate(cosines), np.concatenate(numbers)), best
 
 
 @torch.inference_mode()

@@ -272,7 +272,7 @@ def test_what_is_predicted_is_counted(tmp_path: Path, monkeypatch: pytest.Monkey
             seen.append(counts)
             super().__init__(network, cell, counts, *more)
 
-    monkeypatch.setattr("bitextfilter.training.encoder_training.PivotLearner", Watched)
+    monkeypatch.setattr("bitextfilter.papers.pivot.PivotLearner", Watched)
     train(tmp_path)
     lines = [line for name in ("a-c", "b-c") for line in (tmp_path / name).read_text().splitlines()]
     pivots = [line.split("\t")[1].split() for line in lines]
