@@ -27,23 +27,11 @@ def evaluate(bench: Bench) -> None:
     kind = bench.chooser.choice(
         (
             [
-                "bitext-evaluate filtering",
-                file,
-                "--labels",
-                "4",
-                "--column",
-                "3",
-                "--threshold",
-                "0.5",
-                *rows.words,
+                "bitext-evaluate filtering", file, "--labels", "4", "--column", "3", "--threshold",
+                "0.5", *rows.words,
             ],
             [
-                "bitext-evaluate recovery",
-                file,
-                "--similarity",
-                "cosine,csls",
-                "--model",
-                toy,
+                "bitext-evaluate recovery", file, "--similarity", "cosine,csls", "--model", toy,
                 *rows.words,
             ],
             ["bitext-evaluate mining", file, file, "--column", "3", *rows.words],
@@ -53,32 +41,18 @@ def evaluate(bench: Bench) -> None:
             ["bitext-evaluate sts", file, "--human", "3", "--model", toy, *rows.words],
             ["bitext-evaluate sts", file, "--human", "3", "--column", "3", "--grades", *rows.words],
             [
-                "bitext-evaluate paraphrase",
-                file,
-                "--development",
-                file,
-                "--label-column",
-                "3",
-                "--model",
-                toy,
-                *rows.words,
+                "bitext-evaluate paraphrase", file, "--development", file, "--label-column", "3",
+                "--model", toy, *rows.words,
             ],
             [
-                "bitext-evaluate neighbours",
-                file,
-                "--of",
-                file,
-                "--column",
-                "1",
-                "--model",
-                toy,
+                "bitext-evaluate neighbours", file, "--of", file, "--column", "1", "--model", toy,
                 *header,
             ],
             ["bitext-evaluate lexicon", file, "--lexicon", file, *rows.words],
             ["bitext-evaluate words", file, "--source", vectors, "--target", vectors, *rows.words],
             ["bitext-evaluate alignment", file, file],
         )
-    )
+    )  # fmt: skip
     reject = [] if kind[0].endswith("alignment") else ["--on-error", "reject"]
     done = bench.run(kind[0], *kind[1:], *reject)
     assert done.code in (0, 65, 2), done

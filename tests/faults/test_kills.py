@@ -35,6 +35,11 @@ def test_a_signal_at_any_event(number: int, late: bool, tmp_path: Path) -> None:
     [
         ("score resumed", signal.SIGKILL, 100),
         ("dedup", signal.SIGHUP, 6),
+        ("filter by processes", signal.SIGTERM, 12),
+        ("filter resumed", signal.SIGTERM, 40),
+        ("fix", signal.SIGKILL, 8),
+        ("report", signal.SIGTERM, 6),
+        ("align resumed", signal.SIGKILL, 30),
     ],
 )
 def test_a_signal_to_all_processes(name: str, number: int, event: int, tmp_path: Path) -> None:
