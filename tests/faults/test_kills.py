@@ -30,6 +30,9 @@ def test_a_signal_at_any_event(number: int, late: bool, tmp_path: Path) -> None:
         kills.strike("rank in order", kills.trial_folder(home), blow, old=event % 3 == 0)
 
 
+@pytest.mark.gate(
+    "score resumed-9-100", "dedup-1-6", "fix-9-8", "report-15-6", "align resumed-9-30"
+)
 @pytest.mark.parametrize(
     ("name", "number", "event"),
     [
