@@ -14,7 +14,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.languages import read_language
 from bitextfilter.settings import none_of
 from bitextfilter.text.composition import normal_form
-from bitextfilter.text.words import UNSPACED
+from bitextfilter.text.units import UNSPACED
 
 IGNORABLE = ("case", "punctuation", "symbols", "digits", "space")
 """Parts of texts that a comparison can ignore."""
