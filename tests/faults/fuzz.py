@@ -16,7 +16,6 @@ from random import Random
 import fuzz_formats as formats
 import fuzz_long_rows as long_rows
 import fuzz_paraphrases as paraphrases
-import fuzz_pipelines as pipelines
 import fuzz_reports as reports
 import fuzz_rows as rows
 import fuzz_texts as texts
@@ -32,8 +31,8 @@ Attack = Callable[[Bench], None]
 ATTACKS: dict[Attack, float] = {
     rows.score: 3, rows.judges: 1, rows.fix: 5, rows.filter_: 8, rows.dedup: 4, rows.rank: 4,
     rows.sample: 1, rows.noise: 3, formats.convert: 4, formats.misread: 2, formats.foreign: 2,
-    formats.headers: 4, formats.together: 2, pipelines.split: 1, pipelines.align_words: 1,
-    pipelines.combiner: 0.5, pipelines.bicleaner: 0.5, pipelines.recipe: 0.5, texts.embed: 2,
+    formats.headers: 4, formats.together: 2, reports.split: 1, reports.align_words: 1,
+    reports.combiner: 0.5, reports.bicleaner: 0.5, reports.recipe: 0.5, texts.embed: 2,
     texts.translate: 1, texts.segment: 1, texts.align: 1, texts.indexed: 0.5,
     texts.align_documents: 1, texts.pair_documents: 1, reports.report: 1, reports.evaluate: 3,
     reports.judge: 2, reports.recommend: 0.5, paraphrases.tables: 1, paraphrases.make: 0.5,
