@@ -29,8 +29,9 @@ from bitextfilter.io.rows import WINDOW_BYTES, RowReader, strict, windows
 from bitextfilter.io.spill import KeyTable
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.units import apart, is_unspaced, word_units
 from bitextfilter.text.wording import IGNORED, Wording, normaliser, untokenised
-from bitextfilter.text.words import apart, is_unspaced, numbered, word_units
+from bitextfilter.text.words import numbered
 
 _BASE = 0x9E3779B97F4A7C15
 """Odd, and 5 modulo 8, so that its powers repeat as late as possible modulo 2⁶⁴."""

@@ -17,8 +17,8 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.languages import Language, read_language
 from bitextfilter.settings import none_of
 from bitextfilter.text.byte_encodings import table
+from bitextfilter.text.composition import normal_form
 from bitextfilter.text.misreading import damage, undone
-from bitextfilter.text.normalise import normal_form
 
 _PASSES = 16
 """Most layers of entities in entities, or of mojibake on mojibake, that are undone."""

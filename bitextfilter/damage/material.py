@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bitextfilter.io.files import read_toml
-from bitextfilter.text.words import word_spans
+from bitextfilter.text.units import word_spans
 
 Pair = tuple[str, str]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bitextfilter.damage.material import Context, Maker, Pair, on_one_side, remark
-from bitextfilter.text.words import Span, marks_apart, word_spans
+from bitextfilter.text.units import Span, marks_apart, word_spans
 
 _MARKS = ".,;:!?…。、，；：！？"
 _CLAUSE_END = re.compile(r"(?<=[,;:.!?–—])\s+|(?<=[、，；：。！？])")

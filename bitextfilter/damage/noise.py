@@ -24,8 +24,8 @@ from bitextfilter.damage.material import (
 from bitextfilter.damage.mistakes import MISTAKES, NEGATIONS
 from bitextfilter.errors import SettingsError
 from bitextfilter.settings import none_of
-from bitextfilter.text.features import REMOVABLE_NEGATIONS, without_a_negation
-from bitextfilter.text.words import joined_units, word_units
+from bitextfilter.text.negations import REMOVABLE_NEGATIONS, without_a_negation
+from bitextfilter.text.units import joined_units, word_units
 
 _TRUNCATED = (0.35, 0.6)
 """Least and greatest share of its words that a truncated side keeps."""

@@ -17,7 +17,7 @@ from bitextfilter.filters.facts import SPREAD
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Cost, SideFault
 from bitextfilter.settings import setting
-from bitextfilter.text.words import UNSPACED
+from bitextfilter.text.units import UNSPACED
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 Sentence vectors hardly separate 5 from 6, one name from another, or a whole sentence from its first
 half. A word here is a run of letters; a word of a ``WordReader`` is a run of letters and digits, or
-a punctuation mark. Negations are among the features, with the rules that remove one from a text.
+a punctuation mark.
 
 Bigrams, two neighbouring words, and how familiar they are: a small table of their counts.
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import math
-import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Vectors
-from bitextfilter.text.normalise import Normalisation, normal_form
+from bitextfilter.text.composition import normal_form
+from bitextfilter.text.negations import NEGATION_PARTS, NEGATION_WORDS
+from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, RaggedStore, TokenTable
 
 _EDGE = 1 << 33
@@ -361,93 +362,3 @@ def repeats(rows: Ragged, letters: Integers) -> Vectors:
         keys = sentences * (len(word) + 1) + numbers
         again[np.unique(keys, return_index=True)[1], column] = 0
     return again
-
-
-NEGATION_WORDS = frozenset(
-    """
-    not never no none nobody nothing neither nor without cannot nicht nie niemals nichts niemand
-    kein keine keinen keinem keiner keines weder ohne pas jamais rien aucun aucune sans non nunca
-    jamás não nem niet geen nooit inte aldrig ikke ej není nikdy bez не нет ни никогда без
-    """.split()  # noqa: SIM905 - a list would be a page long
-)
-"""Negations of all languages together, in lower case. Trained classifiers depend on this set."""
-
-NEGATION_PARTS = NEGATION_WORDS.union(
-    ["t", "n", "hardly", "kaum", "nein", "nirgends", "nirgendwo", "ni"]
-)
-"""The same and more, where words are cut at apostrophes (don't: don ' t; n'est: n ' est)."""
-
-_Rule = tuple["re.Pattern[str]", str]
-"""The pattern of a negation, and its replacement."""
-
-
-def _rule(pattern: str, instead: str = "") -> _Rule:
-    return re.compile(rf"(?<![\w'’-]){pattern}(?![\w-])", re.IGNORECASE), instead
-
-
-def _words(*words: str) -> _Rule:
-    """Return the rule that removes *words* with the space before them."""
-    return re.compile(rf"\s*(?<![\w'’-])(?:{'|'.join(words)})(?![\w-])", re.IGNORECASE), ""
-
-
-_NOT_AN_ANSWER = r"(?!\s*[,.;:!?])"
-"""Excludes the answer *no* in languages that have one word for *no* and *not*."""
-
-_FRENCH: _Rule = (
-    re.compile(
-        r"(?<![\w-])n(?:e\s+|['’])((?:\S+\s+){0,4}?)(?:pas|jamais|plus|guère)(?![\w-])\s*",
-        re.IGNORECASE,
-    ),
-    r"\1",
-)
-
-_CZECH_VERBS = (
-    "jsem|jsi|jsme|jste|jsou|byl[aoiy]?|budu|budeš|bude|budeme|budete|budou|mám|máš|má|máme|máte|"
-    "mají|měl[aoiy]?|mohu|můžu|můžeš|může|můžeme|můžete|mohou|můžou|mohl[aoiy]?|lze|chci|chceš|"
-    "chce|chceme|chcete|chtějí|chtěl[aoiy]?|vím|víš|ví|víme|víte|vědí|věděl[aoiy]?|smím|smíš|smí|"
-    "smíme|smíte|smějí|musím|musíš|musí|musíme|musíte|musejí|musel[aoiy]?"
-)
-
-REMOVABLE_NEGATIONS: dict[str, tuple[_Rule, ...]] = {
-    "cs": (_rule(f"ne({_CZECH_VERBS})", r"\1"), _rule("není", "je")),
-    "da": (_words("ikke", "aldrig"),),
-    "de": (_words("nicht", "nie", "niemals", "kein(?:e[mnrs]?)?"),),
-    "en": (
-        _words("not", "never", r"no(?=\s+[a-z])"),
-        _rule("(can)(?:not|['’]t)", r"\1"),
-        _rule("(w)on['’]t", r"\1ill"),
-        _rule("(sha)n['’]t", r"\1ll"),
-        _rule(r"((?!can|won|shan|ain)\w+)n['’]t", r"\1"),
-    ),
-    "es": (_words(f"no{_NOT_AN_ANSWER}", "nunca", "jamás", "tampoco"),),
-    "fr": (_FRENCH,),
-    "it": (_words("non"),),
-    "nb": (_words("ikke", "aldri"),),
-    "nl": (_words("niet", "nooit", "geen"),),
-    "pl": (_words(f"nie{_NOT_AN_ANSWER}"),),
-    "pt": (_words(f"não{_NOT_AN_ANSWER}", "nunca", "jamais"),),
-    "ru": (_words("не"),),
-    "sv": (_words("inte", "aldrig", "ej"),),
-    "uk": (_words("не"),),
-}
-"""Rules by language code: words (French: both parts), Czech prefixes."""
-
-
-def without_a_negation(text: str, language: str, chooser: random.Random) -> str | None:
-    """Return *text* without one of its negations, drawn by *chooser*; None if there is none.
-
-    A sentence that began with a capital letter still does.
-    """
-    rules = REMOVABLE_NEGATIONS.get(language, ())
-    found = [(match, instead) for rule, instead in rules for match in rule.finditer(text)]
-    if not found:
-        return None
-    match, instead = chooser.choice(found)
-    before, after = text[: match.start()], text[match.end() :]
-    middle = match.expand(instead)
-    if not after or after[0] in ".,;:!?":
-        middle = middle.rstrip()  # the space that stood before the negation
-    if before.strip():
-        return before + middle + after
-    rest = (middle + after).lstrip()
-    return rest[:1].upper() + rest[1:] if match[0].strip()[:1].isupper() else rest

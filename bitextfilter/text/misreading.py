@@ -32,7 +32,7 @@ from bitextfilter.text.byte_encodings import (
     any_of,
     sequence_of,
 )
-from bitextfilter.text.normalise import normal_form
+from bitextfilter.text.composition import normal_form
 
 _LAYERS = 8
 """Most misreadings of misread text that are undone."""

@@ -33,8 +33,9 @@ from bitextfilter.text.trigrams import (
     Trigrams,
     TrigramSettings,
 )
+from bitextfilter.text.units import is_unspaced
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
-from bitextfilter.text.words import is_unspaced, split_words
+from bitextfilter.text.words import split_words
 
 _MOST = 1 << 20
 """The cache begins anew after this many characters: a token may be as long as a line."""

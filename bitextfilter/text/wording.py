@@ -13,8 +13,8 @@ import regex
 from bitextfilter.errors import SettingsError
 from bitextfilter.languages import read_language
 from bitextfilter.settings import none_of
-from bitextfilter.text.normalise import normal_form
-from bitextfilter.text.words import UNSPACED
+from bitextfilter.text.composition import normal_form
+from bitextfilter.text.units import UNSPACED
 
 IGNORABLE = ("case", "punctuation", "symbols", "digits", "space")
 """Parts of texts that a comparison can ignore."""

@@ -27,7 +27,7 @@ from bitextfilter.commands.frame.training import language_file, weighted
 from bitextfilter.damage.noise import NoiseSettings
 from bitextfilter.models.folders import find_model, read_config
 from bitextfilter.scoring.model import load
-from bitextfilter.text.words import word_units
+from bitextfilter.text.units import word_units
 from bitextfilter.training.multilingual import LanguageTexts, read_multilingual
 
 SEED = 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bitextfilter.damage.material import Vocabulary
 from bitextfilter.damage.mistakes import MISTAKES, NEGATIONS
 from bitextfilter.damage.noise import CLEAN, NoiseSettings, noisy_pairs, quality_of
-from bitextfilter.text.words import word_spans
+from bitextfilter.text.units import word_spans
 
 Pair = tuple[str, str]
 

@@ -9,7 +9,7 @@ import pytest
 
 from bitextfilter.filters.explanations import Explainer
 from bitextfilter.scoring.model import Model, load
-from bitextfilter.text.words import word_spans
+from bitextfilter.text.units import word_spans
 
 PAIRS = [
     ("The cat sleeps on the sofa.", "Die Katze schläft auf dem Sofa."),

@@ -9,7 +9,7 @@ from growth import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.text.normalise import normal_form
+from bitextfilter.text.composition import normal_form
 
 MARKS = ["\u0301", "\u0323", "\u0308", "\u0344", "\u0345", "\u0334", "\u093e", "\u20e0", "\u3099"]
 PARTS = st.lists(

@@ -12,17 +12,16 @@ from bitextfilter.errors import DeviceError, ModelError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.units import joined_units, word_units
 from bitextfilter.text.words import (
     UNITS,
     TokenUnits,
     count_characters,
     count_words,
-    joined_units,
     numbered,
     split_sentences,
     split_words,
     word_forms,
-    word_units,
 )
 
 
