@@ -13,25 +13,10 @@ import bitextfilter
 
 SCRIPTS = sorted(scripts())
 HEAVY = {
-    "faiss",
-    "matplotlib",
-    "morfessor",
-    "numpy",
-    "onnxruntime",
-    "rapidfuzz",
-    "ray",
-    "sacremoses",
-    "safetensors",
-    "scipy",
-    "sentence_transformers",
-    "sentencepiece",
-    "sklearn",
-    "subword_nmt",
-    "tokenizers",
-    "torch",
-    "tqdm",
-    "xopen",
-}
+    "faiss", "matplotlib", "morfessor", "numpy", "onnxruntime", "rapidfuzz", "ray", "sacremoses",
+    "safetensors", "scipy", "sentence_transformers", "sentencepiece", "sklearn", "subword_nmt",
+    "tokenizers", "torch", "tqdm", "xopen",
+}  # fmt: skip
 
 
 def imported(stderr: str) -> set[str]:

@@ -290,21 +290,13 @@ def _neighbours() -> Case:
 
 CASES: dict[str, Callable[[], Case]] = {
     "a model of words": functools.partial(_model, False),
-    "a recurrent model": functools.partial(_model, True),
-    "a verified model": _verified,
-    "a translator": _translator,
-    "a cache": _cache,
-    "shards": _shards,
-    "an exact search": _search,
+    "a recurrent model": functools.partial(_model, True), "a verified model": _verified,
+    "a translator": _translator, "a cache": _cache, "shards": _shards, "an exact search": _search,
     "a search by index": functools.partial(_search, "--index", "ivf", "--recall", "0.5"),
     "a search in clusters": functools.partial(_search, "--index", "clusters", "--recall", "0.5"),
-    "a saved index": _index,
-    "a training": _training,
-    "rules": _rules,
-    "a language model": _arpa,
-    "word vectors": _vectors,
-    "neighbours": _neighbours,
-}
+    "a saved index": _index, "a training": _training, "rules": _rules, "a language model": _arpa,
+    "word vectors": _vectors, "neighbours": _neighbours,
+}  # fmt: skip
 
 
 @functools.cache

@@ -16,7 +16,6 @@ from random import Random
 import fuzz_formats as formats
 import fuzz_long_rows as long_rows
 import fuzz_paraphrases as paraphrases
-import fuzz_pipelines as pipelines
 import fuzz_reports as reports
 import fuzz_rows as rows
 import fuzz_texts as texts
@@ -30,54 +29,19 @@ Attack = Callable[[Bench], None]
 """Runs commands on hostile rows; an AssertionError is a broken promise."""
 
 ATTACKS: dict[Attack, float] = {
-    rows.score: 3,
-    rows.judges: 1,
-    rows.fix: 5,
-    rows.filter_: 8,
-    rows.dedup: 4,
-    rows.rank: 4,
-    rows.sample: 1,
-    rows.noise: 3,
-    formats.convert: 4,
-    formats.misread: 2,
-    formats.foreign: 2,
-    formats.headers: 4,
-    formats.together: 2,
-    pipelines.split: 1,
-    pipelines.align_words: 1,
-    pipelines.combiner: 0.5,
-    pipelines.bicleaner: 0.5,
-    pipelines.recipe: 0.5,
-    texts.embed: 2,
-    texts.translate: 1,
-    texts.segment: 1,
-    texts.align: 1,
-    texts.indexed: 0.5,
-    texts.align_documents: 1,
-    texts.pair_documents: 1,
-    reports.report: 1,
-    reports.evaluate: 3,
-    reports.judge: 2,
-    reports.recommend: 0.5,
-    paraphrases.tables: 1,
-    paraphrases.make: 0.5,
-    paraphrases.judge: 0.5,
-    paraphrases.generate: 0.5,
-    long_rows.pairs: 2,
-    long_rows.texts: 1,
-    long_rows.wide: 2,
-    long_rows.huge: 0.1,
-    trainings.language_model: 1,
-    trainings.join: 0.5,
-    trainings.three_languages: 1,
-    trainings.encoder: 0.3,
-    trainings.translator: 0.3,
-    trainings.classifier: 0.3,
-    trainings.references: 0.3,
-    trainings.embeddings: 0.3,
-    trainings.tune: 0.2,
-    trainings.downstream: 0.2,
-}
+    rows.score: 3, rows.judges: 1, rows.fix: 5, rows.filter_: 8, rows.dedup: 4, rows.rank: 4,
+    rows.sample: 1, rows.noise: 3, formats.convert: 4, formats.misread: 2, formats.foreign: 2,
+    formats.headers: 4, formats.together: 2, reports.split: 1, reports.align_words: 1,
+    reports.combiner: 0.5, reports.bicleaner: 0.5, reports.recipe: 0.5, texts.embed: 2,
+    texts.translate: 1, texts.segment: 1, texts.align: 1, texts.indexed: 0.5,
+    texts.align_documents: 1, texts.pair_documents: 1, reports.report: 1, reports.evaluate: 3,
+    reports.judge: 2, reports.recommend: 0.5, paraphrases.tables: 1, paraphrases.make: 0.5,
+    paraphrases.judge: 0.5, paraphrases.generate: 0.5, long_rows.pairs: 2, long_rows.texts: 1,
+    long_rows.wide: 2, long_rows.huge: 0.1, trainings.language_model: 1, trainings.join: 0.5,
+    trainings.three_languages: 1, trainings.encoder: 0.3, trainings.translator: 0.3,
+    trainings.classifier: 0.3, trainings.references: 0.3, trainings.embeddings: 0.3,
+    trainings.tune: 0.2, trainings.downstream: 0.2,
+}  # fmt: skip
 """Each attack, and how often it is drawn."""
 
 

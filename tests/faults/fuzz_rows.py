@@ -226,18 +226,11 @@ def rank(bench: Bench) -> None:
     rows, chooser = table(bench), bench.chooser
     choice = chooser.choice(
         (
-            "--top-lines 3",
-            "--top-words 100",
-            "--top-fraction 0.3",
-            "",
-            "",
-            "--min-score 0.5",
-            "--min-score -inf",
-            "--fold 2/3",
-            "--sample 9",
+            "--top-lines 3", "--top-words 100", "--top-fraction 0.3", "", "", "--min-score 0.5",
+            "--min-score -inf", "--fold 2/3", "--sample 9",
             "--top-words 50 --count characters --count-side both",
         )
-    )
+    )  # fmt: skip
     words = [*rows.words, "--column", "3", *choice.split()]
     ordered = bench.chance(0.3)
     words += ["--order", "input"] if ordered else []

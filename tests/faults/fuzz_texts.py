@@ -83,11 +83,8 @@ def align(bench: Bench) -> None:
     words += ["--similarity", chooser.choice(("cosine", "csls", "ratio", "mlp", "joint"))]
     words += ["--retrieval", chooser.choice(("forward", "backward", "intersect", "max"))]
     words += [
-        "--dtype",
-        chooser.choice(("float16", "float32", "int8")),
-        "-k",
-        chooser.choice("149"),
-    ]
+        "--dtype", chooser.choice(("float16", "float32", "int8")), "-k", chooser.choice("149"),
+    ]  # fmt: skip
     words += ["--keep-duplicates"] * bench.chance(0.2)
     index = chooser.choice(("auto", "exact", "clusters", "flat", "ivf", "ivf-sq8", "ivf-pq"))
     done = bench.run("bitext-align", *files, *words, "--index", index)

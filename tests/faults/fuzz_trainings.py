@@ -12,14 +12,10 @@ from hostile import mutated
 LEARNING = {"batch_size": 16, "passes": 1, "validate_every": 3, "warmup": 2}
 SUBWORDS = ("none", "unigram", "sentencepiece-bpe", "bpe", "morfessor")
 ENCODERS: dict[str, dict[str, object]] = {
-    "averaging": {"embedding": 8},
-    "word,trigram": {"embedding": 8},
-    "weighted+lstm": {"embedding": 8},
-    "max-blstm": {"embedding": 8},
-    "gran-gru": {"embedding": 8},
-    "autoencoder": {"embedding": 8, "hidden": 4},
-    "pivot": {"embedding": 8, "hidden": 4},
-}
+    "averaging": {"embedding": 8}, "word,trigram": {"embedding": 8},
+    "weighted+lstm": {"embedding": 8}, "max-blstm": {"embedding": 8}, "gran-gru": {"embedding": 8},
+    "autoencoder": {"embedding": 8, "hidden": 4}, "pivot": {"embedding": 8, "hidden": 4},
+}  # fmt: skip
 PARTS = {"word,trigram", "weighted+lstm", "max-blstm", "gran-gru"}
 """Encoders that look for hard negatives in several mini-batches, by default."""
 TRANSLATORS: dict[str, dict[str, object]] = {

@@ -57,35 +57,18 @@ class Fault:
 
 
 FAULTS = [
-    Fault("w", errno.ENOSPC, lasting=True),
-    Fault("w", errno.ENOSPC),
-    Fault("w", errno.EIO),
-    Fault("w", 0),
-    Fault("w", errno.EINTR),
-    Fault("o", errno.EACCES),
-    Fault("o", errno.EMFILE, lasting=True),
-    Fault("o", errno.EIO),
-    Fault("o", errno.EINTR),
-    Fault("s", errno.EIO),
-    Fault("s", errno.ENOSPC, lasting=True),
-    Fault("n", errno.EACCES),
-    Fault("n", errno.ENOSPC, lasting=True),
-    Fault("m", errno.ENOSPC),
-    Fault("m", errno.EACCES),
-    Fault("u", errno.EACCES, lasting=True),
-    Fault("u", errno.EIO),
-    Fault("l", errno.ENOLCK, lasting=True),
-    Fault("l", errno.EIO),
-    Fault("t", errno.ENOSPC),
-    Fault("r", errno.EIO),
-    Fault("r", errno.EINTR),
-    Fault("wosnmt", errno.ENOSPC, lasting=True),
-    Fault("wosnmtu", errno.EROFS, lasting=True),
-    Fault("a", errno.ENOMEM),
-    Fault("a", errno.ENOMEM, lasting=True),
-    Fault("p", errno.EAGAIN),
+    Fault("w", errno.ENOSPC, lasting=True), Fault("w", errno.ENOSPC), Fault("w", errno.EIO),
+    Fault("w", 0), Fault("w", errno.EINTR), Fault("o", errno.EACCES),
+    Fault("o", errno.EMFILE, lasting=True), Fault("o", errno.EIO), Fault("o", errno.EINTR),
+    Fault("s", errno.EIO), Fault("s", errno.ENOSPC, lasting=True), Fault("n", errno.EACCES),
+    Fault("n", errno.ENOSPC, lasting=True), Fault("m", errno.ENOSPC), Fault("m", errno.EACCES),
+    Fault("u", errno.EACCES, lasting=True), Fault("u", errno.EIO),
+    Fault("l", errno.ENOLCK, lasting=True), Fault("l", errno.EIO), Fault("t", errno.ENOSPC),
+    Fault("r", errno.EIO), Fault("r", errno.EINTR), Fault("wosnmt", errno.ENOSPC, lasting=True),
+    Fault("wosnmtu", errno.EROFS, lasting=True), Fault("a", errno.ENOMEM),
+    Fault("a", errno.ENOMEM, lasting=True), Fault("p", errno.EAGAIN),
     Fault("p", errno.EAGAIN, lasting=True),
-]
+]  # fmt: skip
 
 
 @functools.cache
@@ -138,13 +121,9 @@ def run(
         where |= {"FAULTS_ERROR": str(fault.error)} | ({"FAULTS_ON": "1"} if fault.lasting else {})
     name, *words = line.replace("@", "../in").split()
     done = subprocess.run(
-        [str(commands() / name), *words],
-        cwd=folder / "work",
-        env={**os.environ, **where},
-        capture_output=True,
-        timeout=SECONDS,
-        check=False,
-    )
+        [str(commands() / name), *words], cwd=folder / "work", env={**os.environ, **where},
+        capture_output=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
     calls = [line.split("\t") for line in log.read_text().splitlines()] if log.exists() else []
     log.unlink(missing_ok=True)
     return Ended(done.returncode, done.stderr.decode(), calls)

@@ -194,12 +194,9 @@ WORKERS = ["filter by processes", "filter resumed", "fix by processes"]
 STREAMS = ["rank", "convert to tmx", "noise", "segment a text", "report", "lexicon", "corpus"]
 
 ATTACKS: dict[Attack, tuple[int, list[str]]] = {
-    kill: (6, sorted(LINES)),
-    stop: (1, sorted(LINES)),
-    kill_a_worker: (1, WORKERS),
-    close_the_reader: (1, STREAMS),
-    race: (1, sorted(LINES)),
-}
+    kill: (6, sorted(LINES)), stop: (1, sorted(LINES)), kill_a_worker: (1, WORKERS),
+    close_the_reader: (1, STREAMS), race: (1, sorted(LINES)),
+}  # fmt: skip
 """How often each is chosen, and its lines."""
 
 

@@ -30,17 +30,10 @@ CODES = {0, 2, 65, 66, 69, 71, 74, 78}
 """The documented exit codes that no signal and no bug leads to."""
 
 NATIVE = {
-    "OpenBLAS error",
-    "OpenBLAS blas_thread_init",
-    "terminate called",
-    "MKL FATAL",
-    "Fatal Python error",
-    "libgomp",
-    "ThreadPoolBuildError",
-    "Could not allocate memory",
-    "init_sys_streams",
-    "core dumped",
-}
+    "OpenBLAS error", "OpenBLAS blas_thread_init", "terminate called", "MKL FATAL",
+    "Fatal Python error", "libgomp", "ThreadPoolBuildError", "Could not allocate memory",
+    "init_sys_streams", "core dumped",
+}  # fmt: skip
 """Last words of libraries, and of Python before it runs a command, that nobody can catch."""
 
 PATIENCE = 120
@@ -336,14 +329,11 @@ def odd_environment(attack: Attack, chooser: Random) -> None:
     settings: dict[str, str] = chooser.choice(
         (
             {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-            {"LC_ALL": "POSIX", "LANG": ""},
-            {"TMPDIR": "/no/such/folder"},
-            {"TMPDIR": str(attack.folder / "no-folder")},
-            {"HOME": "/no/such/folder"},
-            {"COLUMNS": "0", "TERM": "dumb"},
-            {},
+            {"LC_ALL": "POSIX", "LANG": ""}, {"TMPDIR": "/no/such/folder"},
+            {"TMPDIR": str(attack.folder / "no-folder")}, {"HOME": "/no/such/folder"},
+            {"COLUMNS": "0", "TERM": "dumb"}, {},
         )
-    )
+    )  # fmt: skip
     if not settings:
         attack.environment.clear()
     attack.environment.pop("HOME", None)
@@ -410,17 +400,6 @@ def may_mount() -> bool:
 
 
 ATTACKS: list[Callable[[Attack, Random], None]] = [
-    little_memory,
-    few_files,
-    small_files,
-    no_threads,
-    no_rights,
-    odd_output,
-    odd_name,
-    odd_environment,
-    closed_streams,
-    to_stdout,
-    no_folder,
-    no_network,
-    small_disk,
-]
+    little_memory, few_files, small_files, no_threads, no_rights, odd_output, odd_name,
+    odd_environment, closed_streams, to_stdout, no_folder, no_network, small_disk,
+]  # fmt: skip

@@ -43,14 +43,10 @@ TINY_AUTOENCODER = {
     "shape": {"embedding": 8, "hidden": 4},
     "segmentation": {"kind": "none"},
     "training": {
-        "batch_size": 16,
-        "passes": 2,
-        "validate_every": 3,
-        "warmup": 2,
-        "softmax": "sampled",
+        "batch_size": 16, "passes": 2, "validate_every": 3, "warmup": 2, "softmax": "sampled",
         "samples": 9,
     },
-}
+}  # fmt: skip
 TINY_TRANSLATOR = {
     "shape": {"width": 8, "heads": 2, "layers": 1, "feed_forward": 8},
     "segmentation": {"kind": "none"},
@@ -195,13 +191,10 @@ LINES = {
 }
 
 UNWRITTEN = {
-    "bitext": "starts the others",
-    "bitext-models inspect": "writes to stdout alone",
-    "bitext-models list": "writes to stdout alone",
-    "bitext-models show": "writes to stdout alone",
-    "bitext-models verify": "writes to stdout alone",
-    "bitext-run": "starts the others",
-}
+    "bitext": "starts the others", "bitext-models inspect": "writes to stdout alone",
+    "bitext-models list": "writes to stdout alone", "bitext-models show": "writes to stdout alone",
+    "bitext-models verify": "writes to stdout alone", "bitext-run": "starts the others",
+}  # fmt: skip
 """Commands without a line, and why."""
 
 NO_OUTPUTS = (".training", ".models", ".answers")

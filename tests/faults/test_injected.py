@@ -46,6 +46,7 @@ needs_preloading = pytest.mark.skipif(
         ("score", Fault("o", errno.EACCES), "classifier.safetensors"),
         ("fix", Fault("n", errno.EACCES), ".out.tsv.1.partial"),
         ("fix", Fault("o", errno.EIO), ".out.tsv.1.partial"),
+        ("align resumed", Fault("w", errno.ENOSPC, lasting=True), "kept"),
         ("rank", Fault("w", errno.ENOSPC), "tmp"),
         ("rank", Fault("r", errno.EIO), "tmp"),
         ("segment", Fault("wosnmt", errno.ENOSPC, lasting=True), ".segmenter.json.1.partial"),

@@ -30,11 +30,19 @@ def test_a_signal_at_any_event(number: int, late: bool, tmp_path: Path) -> None:
         kills.strike("rank in order", kills.trial_folder(home), blow, old=event % 3 == 0)
 
 
+@pytest.mark.gate(
+    "score resumed-9-100", "dedup-1-6", "fix-9-8", "report-15-6", "align resumed-9-30"
+)
 @pytest.mark.parametrize(
     ("name", "number", "event"),
     [
         ("score resumed", signal.SIGKILL, 100),
         ("dedup", signal.SIGHUP, 6),
+        ("filter by processes", signal.SIGTERM, 12),
+        ("filter resumed", signal.SIGTERM, 40),
+        ("fix", signal.SIGKILL, 8),
+        ("report", signal.SIGTERM, 6),
+        ("align resumed", signal.SIGKILL, 30),
     ],
 )
 def test_a_signal_to_all_processes(name: str, number: int, event: int, tmp_path: Path) -> None:

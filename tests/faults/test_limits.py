@@ -61,11 +61,8 @@ def test_attacks(attack: Any, tmp_path: Path) -> None:
 
 
 BOMBS: dict[str, Callable[[bytes], bytes]] = {
-    "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "zst": zstandard.compress,
-}
+    "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress,
+}  # fmt: skip
 
 
 @pytest.mark.gate(1)
@@ -75,13 +72,8 @@ def test_bombs_take_little_memory(ending: str, tmp_path: Path) -> None:
     bomb, part = tmp_path / f"bomb.{ending}", BOMBS[ending](bytes(1 << 22))
     bomb.write_bytes(part * 768)
     words = [
-        "sh",
-        "-c",
-        'ulimit -v 350000; exec "$@"',
-        "sh",
-        sys.executable,
-        str(BIN / "bitext-fix"),
-    ]
+        "sh", "-c", 'ulimit -v 350000; exec "$@"', "sh", sys.executable, str(BIN / "bitext-fix"),
+    ]  # fmt: skip
     words += ["-i", str(bomb), "-o", str(tmp_path / "out")]
     done = subprocess.run(words, capture_output=True, check=False, text=True)
     assert done.returncode == 65, done.stderr

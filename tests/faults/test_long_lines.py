@@ -51,25 +51,21 @@ def hostile_lines(n: int) -> list[tuple[str, str, str]]:
     """Rules, and lines of some n characters that could take long."""
     return [
         ("longest-common-substring", "a" * n, "a" * n),
-        ("longest-common-substring:maximum=0.2", "ab" * n, "ba" * n),
-        ("urls", "a." * n, "x"),
+        ("longest-common-substring:maximum=0.2", "ab" * n, "ba" * n), ("urls", "a." * n, "x"),
         ("urls", "a@" + "a" * n, "a" * n + "@" + "b" * n),
         ("urls", "+".join(["a" * n] * 2), "a.com+" * (n // 6)),
         ("glued-words", "a" * n + "Ba " + "aB " * 5, "1" * n),
         ("glued-words", " ".join(f"a{place}B" for place in range(n // 2)), "aA" * (4 * n)),
         ("email-addresses", "a" * n + "@", "a.@" * n),
         ("email-addresses", "a" * n + "@" + "b" * n, "a@" + "a." * n),
-        ("placeholders", "%" + "0" * n, "%1" * (10 * n)),
-        ("boilerplate", "agb" + " " * n, "x"),
+        ("placeholders", "%" + "0" * n, "%1" * (10 * n)), ("boilerplate", "agb" + " " * n, "x"),
         ("boilerplate", "agb " + "- " * n, "agb " + "/x" * n),
         ("dates", "1. listopad" + "a" * (5 * n), "2. listopadu"),
-        ("units", "1 centimetr" + "a" * (5 * n), "1 metru"),
-        ("units", "1-" * (4 * n), "1 km"),
-        ("numbers", "1 2a" * (4 * n), "1 km"),
-        ("repetition", "\u3000" * n, "\r" * n),
+        ("units", "1 centimetr" + "a" * (5 * n), "1 metru"), ("units", "1-" * (4 * n), "1 km"),
+        ("numbers", "1 2a" * (4 * n), "1 km"), ("repetition", "\u3000" * n, "\r" * n),
         ("repetition:repeats=2", "a a  a   a b " * (n // 13), "ab " * n),
         ("numerals", "1234567890" * n, "9876543210" * n),
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.gate(6)

@@ -72,20 +72,6 @@ def test_a_trial_that_fails_hangs_or_dies_is_told(
             break
 
 
-def test_no_campaign_waits_for_ever(counts: Path) -> None:
-    records = run(counts, {"campaign_one": 0, "campaign_two": 0}, seconds=2)
-    assert all(record.counts["trials"] > 0 for record in records.values())
-
-
-def test_a_seed_repeats_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        torture, "trial_of", lambda campaign: lambda chooser, folder: {"drawn": chooser.random()}
-    )
-    result = CliRunner().invoke(torture.main, ["--campaign", "fuzz", "--seed", "7"])
-    drawn = Random("fuzz-7").random()
-    assert (result.exit_code, result.output) == (0, f"fuzz 7: {{'drawn': {drawn}}}\n")
-
-
 def test_failures_of_earlier_runs_are_told(tmp_path: Path) -> None:
     counts = tmp_path / "counts.json"
     words = ["--hours", "0", "--jobs", "2", "--counts", str(counts)]

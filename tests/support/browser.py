@@ -19,49 +19,32 @@ import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--hide-scrollbars",
-    "--lang=en",
-)
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--hide-scrollbars", "--lang=en",
+)  # fmt: skip
 
 PATIENCE = 60
 """Seconds after which a browser that says nothing is given up."""
 
 
 KEYS = {
-    "Tab": 9,
-    "Enter": 13,
-    "Escape": 27,
-    "PageUp": 33,
-    "End": 35,
-    "Home": 36,
-    "ArrowLeft": 37,
+    "Tab": 9, "Enter": 13, "Escape": 27, "PageUp": 33, "End": 35, "Home": 36, "ArrowLeft": 37,
     "ArrowRight": 39,
-}
+}  # fmt: skip
 """The old keyCode of keys; of a letter, it is that of its capital."""
 
 HOSTILE = [
-    "</script><script>window.caught=1</script>",
-    "<img src=x onerror=window.caught=2>",
-    "<svg onload=window.caught=3>",
-    "javascript:window.caught=4",
+    "</script><script>window.caught=1</script>", "<img src=x onerror=window.caught=2>",
+    "<svg onload=window.caught=3>", "javascript:window.caught=4",
     "\" onmouseover=\"window.caught=5' autofocus onfocus='window.caught=6",
     "<!--<script>window.caught=7",
     "</title></style></textarea></template><script>window.caught=8</script>",
-    "${window.caught=9} {{caught}} &lt;script&gt;",
-    "a\u2028window.caught=10\u2029b",
-    "\u202eltr override",
-    "<a href=javascript:window.caught=11 id=data>data</a>",
+    "${window.caught=9} {{caught}} &lt;script&gt;", "a\u2028window.caught=10\u2029b",
+    "\u202eltr override", "<a href=javascript:window.caught=11 id=data>data</a>",
     "<base href=//example.org/><link rel=stylesheet href=//example.org/x>",
     "<meta http-equiv=refresh content=0;url=//example.org/>",
-]
+]  # fmt: skip
 """Texts that set ``window.caught`` where they become markup or code."""
 
 UNASKED = "BeforeUnloadEvent.prototype.preventDefault = () => {}"
@@ -130,12 +113,9 @@ class Browser:
     def value(self, expression: str) -> Any:
         """The value of an expression in the page; a promise's is waited for."""
         answer = self.call(
-            "Runtime.evaluate",
-            expression=expression,
-            returnByValue=True,
-            awaitPromise=True,
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True,
             allowUnsafeEvalBlockedByCSP=False,
-        )
+        )  # fmt: skip
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
@@ -166,12 +146,9 @@ class Browser:
     def resize(self, width: int, height: int) -> None:
         """Show the page in a window of this size; one below 500 is a telephone's."""
         self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
             mobile=width < 500,
-        )
+        )  # fmt: skip
 
     def prefer(self, **features: str) -> None:
         """Prefer, such as ``color_scheme="dark"`` or ``reduced_motion="reduce"``."""
@@ -210,13 +187,9 @@ def browsing(profile: Path) -> Iterator[Browser]:
     line = f'exec "$@" 3<&{its_in} 4>&{its_out}'
     words = [path, *FLAGS, f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"]
     process = subprocess.Popen(
-        ["bash", "-c", line, "bash", *words],
-        pass_fds=(its_in, its_out),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+        ["bash", "-c", line, "bash", *words], pass_fds=(its_in, its_out), stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
     os.close(its_in)
     os.close(its_out)
     browser = Browser(our_in, our_out)

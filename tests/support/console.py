@@ -58,15 +58,9 @@ def run(
     """Run a launcher of ``bin/`` with this interpreter; ``words[0]`` is its name."""
     line = [sys.executable, *python, str(BIN / words[0]), *words[1:]]
     return subprocess.run(
-        line,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **environment},
-    )
+        line, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+        stdin=subprocess.DEVNULL, env={**os.environ, **environment},
+    )  # fmt: skip
 
 
 def heeding(name: str) -> list[str]:

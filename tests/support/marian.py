@@ -28,12 +28,9 @@ def sentencepiece_model(texts: list[str]) -> bytes:
 
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts),
-        model_writer=model,
-        vocab_size=60,
-        hard_vocab_limit=False,
+        sentence_iterator=iter(texts), model_writer=model, vocab_size=60, hard_vocab_limit=False,
         minloglevel=2,
-    )
+    )  # fmt: skip
     return model.getvalue()
 
 
@@ -65,18 +62,11 @@ def marian_folder(folder: Path, seed: int = 1) -> Path:
     marks = {"pad_token_id": pad, "decoder_start_token_id": pad, "eos_token_id": 0}
     made = MarianMTModel(
         MarianConfig(
-            vocab_size=size,
-            decoder_vocab_size=size,
-            d_model=16,
-            max_position_embeddings=POSITIONS,
-            forced_eos_token_id=0,
-            activation_function="swish",
-            scale_embedding=True,
-            init_std=0.5,
-            **sizes,
-            **marks,
+            vocab_size=size, decoder_vocab_size=size, d_model=16, max_position_embeddings=POSITIONS,
+            forced_eos_token_id=0, activation_function="swish", scale_embedding=True, init_std=0.5,
+            **sizes, **marks,
         )
-    )
+    )  # fmt: skip
     with torch.no_grad():
         made.final_logits_bias.add_(torch.randn_like(made.final_logits_bias))
     made.save_pretrained(folder)

@@ -68,13 +68,10 @@ def run(commands: Path, *words: object, **more: str) -> subprocess.CompletedProc
     sizes = {"ROWS": "180", "HELD_OUT": "100", "CLASSIFIER": "200", "DEVELOPMENT": "30"}
     search = os.pathsep.join([str(commands), "/usr/local/bin", "/usr/bin", "/bin"])
     return subprocess.run(
-        [str(SCRIPT), str(words[0]), "translator", *map(str, words[1:])],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [str(SCRIPT), str(words[0]), "translator", *map(str, words[1:])], capture_output=True,
+        text=True, timeout=60, check=False,
         env={**os.environ, **sizes, "SAMPLE": "50", "N_BEST": "3", "PATH": search, **more},
-    )
+    )  # fmt: skip
 
 
 def first_cells(path: Path) -> list[str]:
@@ -99,13 +96,9 @@ def test_the_reference_is_english_and_the_probability_column_is_the_tenth(output
 
 
 POINTS = {
-    "by-length": 14,
-    "random": 1,
-    "by-cost": 5,
-    "by-perplexity": 7,
-    "by-classifier": 10,
+    "by-length": 14, "random": 1, "by-cost": 5, "by-perplexity": 7, "by-classifier": 10,
     **dict.fromkeys(("overlap1", "overlap2", "overlap3", "bleu"), 20),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", POINTS)

@@ -16,14 +16,10 @@ def test_nothing_in_the_middle_asks_nothing(tmp_path: Path, commands: Path) -> N
     rows = [f"{source}\t{target}\tclean" for source, target in zip(*sentences(9, 3), strict=True)]
     (tmp_path / "rows.tsv").write_text("".join(f"{row}\n" for row in rows))
     environment = {
-        **os.environ,
-        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
-        "FIRST": str(toy_model(tmp_path / "model")),
-        "LOW": "0.5",
-        "HIGH": "0.5",
-        "COMPARE": "no",
+        **os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+        "FIRST": str(toy_model(tmp_path / "model")), "LOW": "0.5", "HIGH": "0.5", "COMPARE": "no",
         "EXPENSIVE": "exit 9",
-    }
+    }  # fmt: skip
     words = ["sh", str(SCRIPT), str(tmp_path / "rows.tsv"), str(tmp_path / "out")]
     subprocess.run(words, env=environment, capture_output=True, timeout=120, check=True)
     out = tmp_path / "out"
@@ -39,13 +35,10 @@ def test_the_middle_alone_is_asked(tmp_path: Path, commands: Path) -> None:
     (tmp_path / "rows.tsv").write_text("".join(f"{row}\n" for row in rows))
     low, high = 0.51, 0.53
     environment = {
-        **os.environ,
-        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
-        "FIRST": str(toy_model(tmp_path / "model")),
-        "LOW": f"{low}",
-        "HIGH": f"{high}",
+        **os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+        "FIRST": str(toy_model(tmp_path / "model")), "LOW": f"{low}", "HIGH": f"{high}",
         "EXPENSIVE": f"tee -a {tmp_path}/asked | awk '{{print length($0) % 10 / 10}}'",
-    }
+    }  # fmt: skip
     words = ["sh", str(SCRIPT), str(tmp_path / "rows.tsv"), str(tmp_path / "out")]
     done = subprocess.run(
         words, env=environment, capture_output=True, text=True, timeout=120, check=False

@@ -13,14 +13,9 @@ import pytest
 from console import ROOT
 
 DAMAGE = [
-    "Latin-1 für alle\tschön".encode("latin-1"),
-    b"a\0b\tNUL",
-    b"one column",
-    b"",
-    b"no target here\t",
-    b"half a character\t\xe2\x82",
-    "UTF-16\tx".encode("utf-16-le"),
-]
+    "Latin-1 für alle\tschön".encode("latin-1"), b"a\0b\tNUL", b"one column", b"",
+    b"no target here\t", b"half a character\t\xe2\x82", "UTF-16\tx".encode("utf-16-le"),
+]  # fmt: skip
 
 
 def crawl() -> bytes:
@@ -54,13 +49,9 @@ def test_the_pipeline_of_a_page_runs_over_damaged_rows(
     (tmp_path / source).write_bytes(gzip.compress(data) if source.endswith(".gz") else data)
     search = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-c", pipeline(page)],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": search},
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
+        ["bash", "-c", pipeline(page)], cwd=tmp_path, env={**os.environ, "PATH": search},
+        capture_output=True, timeout=300, check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, b""), done.stderr
     best = (tmp_path / result).read_bytes()
     lines = (gzip.decompress(best) if result.endswith(".gz") else best).splitlines()

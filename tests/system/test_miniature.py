@@ -84,13 +84,10 @@ def run(folder: Path, script: Path, *words: object, **more: str) -> list[str]:
     asked.write_text("")
     search = [folder / "bin", BIN, Path(sys.executable).parent, os.environ["PATH"]]
     done = subprocess.run(
-        [str(script), str(folder / "data"), *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        [str(script), str(folder / "data"), *map(str, words)], capture_output=True, text=True,
+        timeout=120, check=False,
         env={**os.environ, "PATH": os.pathsep.join(map(str, search)), "ASKED": str(asked), **more},
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return asked.read_text().splitlines()
 

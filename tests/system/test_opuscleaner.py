@@ -33,13 +33,9 @@ def clean(name: str, commands: Path, rows: str = ROWS, **values: str) -> str:
 def piped(line: str, commands: Path, rows: str = ROWS) -> str:
     search = os.pathsep.join([str(commands), os.environ["PATH"]])
     done = subprocess.run(
-        ["/bin/sh", "-c", line],
-        cwd=FOLDER,
-        input=rows.encode(),
-        capture_output=True,
-        env={**os.environ, "PATH": search},
-        check=False,
-    )
+        ["/bin/sh", "-c", line], cwd=FOLDER, input=rows.encode(), capture_output=True,
+        env={**os.environ, "PATH": search}, check=False,
+    )  # fmt: skip
     if done.returncode:
         raise RuntimeError(done.stderr.decode())
     return done.stdout.decode()

@@ -33,13 +33,9 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     search = os.pathsep.join([*commands, "/usr/local/bin", "/usr/bin", "/bin"])
     return subprocess.run(
-        [str(PAPERS / script), *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "PATH": search, "OMP_NUM_THREADS": "1"},
-    )
+        [str(PAPERS / script), *map(str, words)], capture_output=True, text=True, timeout=120,
+        check=False, env={**os.environ, "PATH": search, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
 
 
 def table(done: subprocess.CompletedProcess[str]) -> dict[str, list[str]]:

@@ -92,201 +92,12 @@ def tmx(*units: str, source: str = "en") -> str:
     return head + "".join(made) + "</body></tmx>\n"
 
 
-def test_a_damaged_unit_of_tmx_costs_no_other(desk: Desk) -> None:
-    desk.write(
-        {
-            "m.tmx": tmx(
-                "en One / nl Een",
-                "<tu><tuv xml:lang='en'><seg>Two</tuv></tu>\n",
-                "en Three / nl Drie",
-            )
-        }
-    )
-    stopped = desk("bitext-convert --languages en,nl m.tmx")
-    assert (stopped.code, stopped.out) == (65, "One\tEen\n") or stopped.out == ""
-    assert "m.tmx:4" in stopped.err
-    going = desk("bitext-convert --languages en,nl --on-error reject --rejects r m.tmx")
-    assert (going.code, going.rows) == (0, ["One\tEen", "Three\tDrie"])
-    assert "1 rejected" in going.err and len(Path("r").read_text().splitlines()) >= 1
-
-
 def test_quotes_of_csv_mean_nothing_in_a_tsv(desk: Desk) -> None:
     rows = lines('A 5" nail. / Een spijker van 5".', '"Open / "Openen', "It's / Het's")
     assert desk("bitext-filter -q --languages en,nl --without language", rows).out == rows
     for kind in ("csv", "jsonl"):
         back = f"bitext-convert -q --to {kind} | bitext-convert -q --from {kind}"
         assert desk(back, rows).out == rows
-
-
-REGIONS = tmx(
-    "en-GB Grey / nl-NL Grijs", "EN_us Gray / NL_be Grijs", "eng House / nld Huis",
-    "en Tree / dut Boom", "en Cat / fr Chat",
-)  # fmt: skip
-CHINESE = tmx(
-    "en Open / zh-Hans 打开", "en Close / zh_CN 关闭", "en Save / zho 储存",
-    "en Print / zh-Hant-TW 列印", "en Copy / zh_TW 複製",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("file", "languages", "found"),
-    [
-        (REGIONS, "en,nl", "Grijs Grijs Huis Boom"),
-        (REGIONS, "eng,nld", "Grijs Grijs Huis Boom"),
-        (REGIONS, "en_GB,nl", "Grijs Huis Boom"),
-        (CHINESE, "en,zh", "打开 关闭 储存 列印 複製"),
-        (CHINESE, "en,cmn", "打开 关闭 储存 列印 複製"),
-        (CHINESE, "en,zh-Hant", "列印 複製"),
-        (CHINESE, "en,zh_Hans", "打开 关闭 储存"),
-        (CHINESE, "en,zh_tw", "列印 複製"),
-    ],
-)
-def test_units_of_tmx_are_found_by_their_language(
-    desk: Desk, file: str, languages: str, found: str
-) -> None:
-    desk.write({"r.tmx": file})
-    result = desk(f"bitext-convert --languages {languages} r.tmx")
-    assert [row.split("\t")[1] for row in result.rows] == found.split()
-    if file == REGIONS:
-        assert "fr" in result.err.split("skipped")[-1] or "fr" in result.err
-
-
-def test_tmx_with_inline_codes_and_second_variants(desk: Desk) -> None:
-    bold = '<bpt i="1">&lt;b&gt;</bpt>now<ept i="1">&lt;/b&gt;</ept>'
-    note = "<ph>x<sub>note</sub></ph>"
-    twice = (
-        '<tu><tuv xml:lang="en"><seg>One</seg></tuv><tuv xml:lang="nl"><seg>Een</seg></tuv>'
-        '<tuv xml:lang="nl"><seg>Eén</seg></tuv></tu>\n'
-    )
-    alone = '<tu><tuv xml:lang="en"><seg>Alone</seg></tuv></tu>\n'
-    units = (
-        UNIT.format("en", f"Click {bold}.", "nl", f"Klik {bold}."),
-        UNIT.format("en", f"a bold{note} move", "nl", "een stoute zet"),
-        twice, alone,
-    )  # fmt: skip
-    desk.write({"i.tmx": tmx(*units)})
-    found = desk("bitext-convert --from tmx --languages en,nl i.tmx")
-    assert found.rows[0] == "Click now.\tKlik now."
-    assert found.rows[1].startswith("a bold ") and "boldnote" not in found.rows[1]
-    assert found.rows[2:] == ["One\tEen"]
-    assert "variant" in found.err and "skipped" in found.err
-
-
-def test_two_languages_of_a_tmx_need_not_be_named(desk: Desk) -> None:
-    desk.write({"t.tmx": tmx("nl Ja / en Yes", "nl Nee / en No", source="nl")})
-    assert desk("bitext-convert t.tmx").rows == ["Ja\tYes", "Nee\tNo"]
-
-
-def test_catalogues_with_contexts_plurals_and_fuzzy_entries(desk: Desk) -> None:
-    po = (
-        'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
-        'msgctxt "menu"\nmsgid "Open"\nmsgstr "Openen"\n\n'
-        '#, fuzzy\nmsgid "Shut"\nmsgstr "Open"\n\n'
-        'msgid "%d file"\nmsgid_plural "%d files"\n'
-        'msgstr[0] "%d bestand"\nmsgstr[1] "%d bestanden"\n'
-    )
-    desk.write({"nl.po": "\ufeff" + po.replace("\n", "\r\n")})
-    found = desk("bitext-convert nl.po")
-    assert found.rows == ["Open\tOpenen", "%d file\t%d bestand", "%d files\t%d bestanden"]
-    assert "1 skipped" in found.err
-
-
-XLIFF = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
-<file source-language="en" target-language="nl" original="a" datatype="plaintext"><body>
-<trans-unit id="1"><source>Open</source><target state="translated">Openen</target></trans-unit>
-<trans-unit id="2"><source>Close</source>
-<target state="needs-translation">Close</target></trans-unit>
-<trans-unit id="3"><source>Print</source><target state="new">Print</target></trans-unit>
-<trans-unit id="4" translate="no"><source>ACME</source><target>ACME</target></trans-unit>
-<trans-unit id="5"><source>One. Two.</source>
-<seg-source><mrk mtype="seg" mid="0">One.</mrk> <mrk mtype="seg" mid="1">Two.</mrk></seg-source>
-<target><mrk mtype="seg" mid="0">Een.</mrk> <mrk mtype="seg" mid="1">Twee.</mrk></target>
-</trans-unit>
-<trans-unit id="6"><source>Save <x id="1"/> all</source><target>Alles <x id="1"/> bewaren</target>
-<alt-trans><target>Niet dit</target></alt-trans></trans-unit>
-</body></file></xliff>
-"""
-
-
-def test_units_of_xliff_that_nobody_has_translated_are_left_out(desk: Desk) -> None:
-    desk.write({"a.xlf": XLIFF})
-    found = desk("bitext-convert a.xlf")
-    assert found.rows == ["Open\tOpenen", "One.\tEen.", "Two.\tTwee.", "Save all\tAlles bewaren"]
-    assert "3 skipped" in found.err
-    second = (
-        '<xliff version="2.0" srcLang="en" trgLang="nl"'
-        ' xmlns="urn:oasis:names:tc:xliff:document:2.0">'
-        '<file id="f"><unit id="1"><segment state="initial"><source>Cut</source>'
-        "<target>Cut</target>"
-        '</segment></unit><unit id="2"><segment state="final"><source>Copy</source>'
-        "<target>Kopie</target></segment></unit></file></xliff>"
-    )
-    desk.write({"b.xlf": second})
-    found = desk("bitext-convert b.xlf")
-    assert found.rows == ["Copy\tKopie"] and "1 skipped" in found.err
-
-
-CUE = "{0}\n00:00:0{0},000 --> 00:00:0{0},900\n{1}\n"
-DUTCH = "\n".join(
-    CUE.format(n, text) for n, text in enumerate(("Goeden dag.", "Wie ben jij?", "Niemand."), 1)
-)
-ENGLISH = ("Good day.", "Who are you?", "Nobody.")
-FILMS = {
-    "no blank lines": "".join(CUE.format(n, text) for n, text in enumerate(ENGLISH, 1)),
-    "a blank line in a cue": "\n".join(
-        CUE.format(n, text.replace("Who ", "Who\n\n")) for n, text in enumerate(ENGLISH, 1)
-    ),
-    "no numbers": "\n".join(
-        CUE.format(n, text).split("\n", 1)[1] for n, text in enumerate(ENGLISH, 1)
-    ),
-    "a BOM and CRLF": "\ufeff\r\n"
-    + "\n".join(CUE.format(n, text) for n, text in enumerate(ENGLISH, 1)).replace("\n", "\r\n"),
-    "points": "\n".join(CUE.format(n, text) for n, text in enumerate(ENGLISH, 1)).replace(",", "."),
-    "tags": "\n".join(CUE.format(n, f"<i>{text}</i>") for n, text in enumerate(ENGLISH, 1)),
-}
-
-
-@pytest.mark.parametrize("film", FILMS.values(), ids=FILMS)
-def test_subtitles_as_the_world_writes_them(desk: Desk, film: str) -> None:
-    desk.write({"en.srt": film, "nl.srt": DUTCH})
-    found = desk("bitext-convert en.srt nl.srt")
-    assert found.rows == [
-        "Good day.\tGoeden dag.", "Who are you?\tWie ben jij?", "Nobody.\tNiemand."
-    ]  # fmt: skip
-
-
-def test_subtitles_whose_first_number_is_missing_or_whose_end_is_cut_off(desk: Desk) -> None:
-    film = "".join(CUE.format(n, text) for n, text in enumerate(ENGLISH, 1)).split("\n", 1)[1]
-    desk.write({"en.srt": film + "\n4\n00:00:09,0", "nl.srt": DUTCH, "none.srt": ""})
-    found = desk("bitext-convert en.srt nl.srt")
-    assert [row.split("\t")[0] for row in found.rows] == [*ENGLISH]
-    assert "skipped: 1 without a text" in found.err
-    empty = desk("bitext-convert none.srt nl.srt")
-    assert empty.code == 65 and "none.srt: no cue" in empty.err
-
-
-def test_subtitles_of_the_web(desk: Desk) -> None:
-    body = "\n".join(CUE.format(n, f"<v Ann>{t}</v>") for n, t in enumerate(ENGLISH, 1))
-    body = body.replace(",", ".").replace(".900\n", ".900 align:start\n")
-    desk.write({"en.vtt": f"WEBVTT - a film\n\nNOTE nothing\n\n{body}", "nl.srt": DUTCH})
-    assert [row.split("\t")[0] for row in desk("bitext-convert en.vtt nl.srt").rows] == [*ENGLISH]
-
-
-def test_json_lines_that_are_odd(desk: Desk) -> None:
-    desk.write(
-        {
-            "a.jsonl": '{"translation": {"en": null, "nl": "Ja."}}\n',
-            "b.json": '[{"en": "Yes.", "nl": "Ja."}]\n',
-        }
-    )
-    fields = "--fields translation.en,translation.nl"
-    null = desk(f"bitext-convert {fields} a.jsonl")
-    assert null.code == 65 and "translation.en is null" in null.err
-    array = desk("bitext-convert --from jsonl --fields en,nl b.json")
-    assert array.rows == ["Yes.\tJa."] or "array" in array.err
-    halves = '{"en": "\\ud83d\\ude00", "nl": "\\ud83d"}\n{"en": "\\ud83d\\ude00", "nl": "x"}\n'
-    whole = desk("bitext-convert --from jsonl --fields en,nl --on-error reject", halves)
-    assert whole.rows == ["😀\tx"] and "1 rejected" in whole.err
 
 
 def test_a_file_that_is_not_packed_as_its_name_says(desk: Desk) -> None:
@@ -408,32 +219,6 @@ def test_damage_written_small_afterwards_is_not_hidden(desk: Desk) -> None:
     assert desk("bitext-fix -q | bitext-filter -q --rule bad-encoding", rows).out == ""
 
 
-@pytest.mark.parametrize(
-    ("languages", "good"),
-    [
-        ("en,cs", "Český dům stojí na náměstí."),
-        ("en,fr", "L’école est fermée à midi, déjà."),
-        ("en,ru", "Поезд прибывает на станцию."),
-        ("en,pt", "A irmã não está em São João."),
-        ("en,vi", "Chúng tôi đang ở đây."),
-    ],
-)
-def test_damage_is_repaired_wholly_or_left_for_the_filter(
-    desk: Desk, languages: str, good: str
-) -> None:
-    damaged = good.encode().decode("latin-1")
-    lost = "".join(c for c in damaged if not "\x80" <= c <= "\x9f")
-    spaced = "".join(" " if "\x80" <= c <= "\xa0" else c for c in damaged)
-    whole = desk("bitext-fix -q", f"The text.\t{damaged}\n")
-    assert whole.out == f"The text.\t{good}\n"
-    for broken in (lost, spaced):
-        row = f"The text.\t{broken}\n"
-        fixed = desk("bitext-fix -q", row).out
-        if broken != damaged and fixed != f"The text.\t{good}\n":
-            assert fixed == row
-            assert desk("bitext-filter -q --rule bad-encoding", fixed).out == ""
-
-
 # Deduplication
 
 
@@ -487,34 +272,6 @@ def test_a_test_set_in_another_format_is_not_read_as_text(desk: Desk) -> None:
 
 
 # Columns and languages
-
-
-def talk(first: int) -> list[str]:
-    """Rows of the shipped example pairs, English and German."""
-    pairs = (Path(__file__).parents[2] / "examples" / "pairs.en-de.tsv").read_text("utf-8")
-    return [row for row in pairs.split("\n") if "\tgood" in row][:first]
-
-
-def test_columns_that_are_no_text_are_warned_of(desk: Desk) -> None:
-    rows = [
-        f"http://a.example/en/{n}\thttp://a.example/de/{n}\t{row}" for n, row in enumerate(talk(12))
-    ]
-    data = "".join(row + "\n" for row in rows)
-    for tool in ("bitext-score", "bitext-filter --languages en,de"):
-        said = desk(tool, data).err
-        assert "warning" in said and "--scol 3 --tcol 4" in said
-
-
-def test_a_header_that_is_not_named_is_warned_of(desk: Desk) -> None:
-    data = "source\ttarget\n" + "".join("\t".join(row.split("\t")[:2]) + "\n" for row in talk(5))
-    for tool in ("bitext-score", "bitext-filter --languages en,de"):
-        assert "--header" in desk(tool, data).err
-
-
-def test_swapped_columns_are_warned_of(desk: Desk) -> None:
-    swapped = "".join("\t".join(row.split("\t")[1::-1]) + "\n" for row in talk(20))
-    for tool in ("bitext-score", "bitext-filter --languages en,de"):
-        assert "swapped" in desk(tool, swapped).err
 
 
 @pytest.mark.gate(1)

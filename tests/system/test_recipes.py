@@ -47,13 +47,9 @@ def run(script: Path, *words: object, first: Path = BIN) -> subprocess.Completed
         [str(first), str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]]
     )
     return subprocess.run(
-        [str(script), *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        [str(script), *map(str, words)], capture_output=True, text=True, timeout=300, check=False,
         env={**os.environ, "PATH": search, "THREADS": "1", "OMP_NUM_THREADS": "1"},
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
