@@ -1,8 +1,7 @@
 """Exact nearest neighbours between two large sides, in both directions at once.
 
-:mod:`bitextfilter.search.compiled` does it where it is there, and sides are large
-enough; else torch does, as :mod:`bitextfilter.search.candidates` says. The results are the
-same.
+:mod:`bitextfilter.search.compiled` does it where it is there, and sides are large enough; else
+:mod:`bitextfilter.search.torch_search` does. The results are the same.
 
 Letters: n and m rows of the two sides, d dimensions, k neighbours.
 """
@@ -38,8 +37,9 @@ from bitextfilter.similarity.neighbours import (
 
 FEWEST = 128
 """Rows of a side for each neighbour, below which scanning is as fast."""
-LEARNING, TURNING = 1 << 28, 1 << 12
-"""Time of learning a rotation, and of turning a row, in pairs that the compiled search saves."""
+LEARNING, TURNING = (0, 1 << 25, 1 << 28), 1 << 12
+"""Time of learning a rotation, by the kind of kernel, and of turning a row, in pairs that the
+compiled search saves: processors with AVX-512 VNNI often multiply bfloat16 fast, too."""
 
 
 def bidirectional_search(
@@ -118,7 +118,7 @@ def turning_for(
         group: one that is like most; None where all rows are compared.
         deviations: of rounding, as in ``Turning``.
     """
-    worth = sizes[0] * sizes[1] > LEARNING + TURNING * sum(sizes)
+    worth = sizes[0] * sizes[1] > LEARNING[kernel()] + TURNING * sum(sizes)
     if not kernel() or not worth or samples[0].shape[1] > MOST_DIMENSIONS:
         return None
     lost = LOST if deviations == math.inf else LIKELY_LOST

@@ -30,7 +30,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     if request.param == "torch":
         monkeypatch.setenv(NO_COMPILED, "1")
         assert not kernel()
-    monkeypatch.setattr(bidirectional, "LEARNING", 0)
+    monkeypatch.setattr(bidirectional, "LEARNING", (0, 0, 0))
     monkeypatch.setattr(bidirectional, "TURNING", 0)
 
 

@@ -42,7 +42,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(NO_COMPILED, raising=False)
     for module in (search, clusters):
         monkeypatch.setattr(module, "BLOCK", 600)
-    monkeypatch.setattr(bidirectional, "LEARNING", 0)
+    monkeypatch.setattr(bidirectional, "LEARNING", (0, 0, 0))
     monkeypatch.setattr(bidirectional, "TURNING", 0)
 
 
