@@ -1,6 +1,6 @@
 """``bitext``: lists the commands, calls them, completes them, and writes their manual.
 
-Pages for ``man``, made from the help of commands.
+The manual, pages for ``man``, is made from the help of commands.
 """
 
 from __future__ import annotations

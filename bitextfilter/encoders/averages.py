@@ -1,13 +1,13 @@
-"""Means of the vectors of sentences' tokens: ``averages.c``, or numpy where it was not built.
+"""Encoders that average the vectors of tokens, without torch.
 
-Both give the same bits: every sum goes in the order of the text, in float32. A token's vector is
-the sum of the vectors of its ids; a sentence's is the mean of its tokens', divided by their mean
-number of ids. Letters: n sentences, u distinct tokens, v ids, e the width of a vector.
+A token's vector is the sum of the vectors of its ids; a sentence's is the mean of its tokens',
+divided by their mean number of ids. ``averages.c`` computes them, or numpy where it was not built.
+Both give the same bits: every sum goes in the order of the text, in float32.
 
-Encoders that average the vectors of tokens, without torch: numpy, and ``averages.c``.
+The encoders read the same folders as the networks of ``combination.py``, whose tensors are named
+here, and give the same vectors.
 
-They read the same folders as the networks of ``combination.py``, whose tensors are named here, and
-give the same vectors. Letters: n sentences, e the width of a token vector.
+Letters: n sentences, u distinct tokens, v ids, e the width of a vector.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """An encoder, as all that use one see it: sentences in, numpy vectors out.
 
-Two encoders side by side, as one.
+Two encoders may stand side by side as one. The vector of a sentence is then the vectors of both,
+each scaled to length 1 and then to the root of its weight; the weights sum to 1. So the cosine of
+two sentences is the weighted mean of the two cosines.
 
-The vector of a sentence is the vectors of both, each scaled to length 1 and then to the root of
-its weight; the weights sum to 1. So the cosine of two sentences is the weighted mean of the two
-cosines. Letters: n sentences, d dimensions.
+Letters: n sentences, d dimensions.
 """
 
 from __future__ import annotations

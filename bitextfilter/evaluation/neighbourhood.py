@@ -3,11 +3,9 @@
 Similarities are exact (see :mod:`bitextfilter.similarity.vectors`): no result depends on the number
 of lines added at a time, or on threads. Memory holds the queries and their results.
 
-Word translation: precision at k of the nearest target words.
-
-As in Conneau et al. 2018, section 3: over the source words of a dictionary that have a vector and a
-translation with a vector. A source word is right if any of its translations is among the k best of
-all target words.
+Word translation is measured by the precision at k of the nearest target words, as in Conneau et
+al. 2018, section 3: over the source words of a dictionary that have a vector and a translation with
+a vector. A source word is right if any of its translations is among the k best of all target words.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Answers of a program to many lines, by one process of it or several.
+"""Programs of users that answer lines: one line of stdout for each line of stdin.
 
-The processes are started when there is something to ask, and stay. Each may answer a line at once,
-or many together, or all at the end of its input: lines are written while answers are read.
-
-A program of the user's that answers lines: one line of stdout for each line of its stdin.
-
-The program is started in a shell, with all that it starts in a process group of its own, which is
-ended with it.
+One process of a program answers, or several. They are started when there is something to ask, and
+stay. Each may answer a line at once, or many together, or all at the end of its input: lines are
+written while answers are read. A program is started in a shell, with all that it starts in a
+process group of its own, which is ended with it.
 """
 
 from __future__ import annotations

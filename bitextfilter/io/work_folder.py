@@ -4,10 +4,9 @@
 ``000012.rejects``, and, written last, ``000012.json``, which marks it as finished and has their
 digests. A shard whose files have changed since is done again.
 
-Several inputs read as one, and inputs cut at line ends into shards of a number of rows.
-
-Plain files are read in place, between two byte offsets; compressed ones and streams are unpacked
-into a file for each shard. Rows are numbered as if all inputs were one file (``JoinedFiles``).
+Inputs are cut at line ends into shards of a number of rows; several may be read as one. Plain files
+are read in place, between two byte offsets; compressed ones and streams are unpacked into a file
+for each shard. Rows are numbered as if all inputs were one file (``JoinedFiles``).
 """
 
 from __future__ import annotations

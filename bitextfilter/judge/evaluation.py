@@ -1,10 +1,10 @@
-"""Yields of cuts and separation by scores, estimated from a labelled sample of a corpus.
+"""Yields of cuts, separation by scores, and agreement, from a labelled sample of a corpus.
 
 Each labelled row stands for as many rows of the corpus as its weight says. Where a stratum is
 labelled in part, the weights of its labels are raised so that they sum to its rows. Intervals are
 of a bootstrap within strata (``result.py``), whose weights are raised likewise.
 
-Agreement of annotators on the labels of the same rows.
+Agreement is that of annotators on the labels of the same rows.
 """
 
 from __future__ import annotations

@@ -6,12 +6,10 @@ documents. The score is a probability, of a logistic regression.
 
 Letters: n and m documents of either side, c candidate pairs, a and b rows of two sketches.
 
-Vectors of whole documents, and their sketches: some vectors of parts, in order.
-
-A document's vector is the mean of its sentences' unit vectors. A sentence has the weight
-``sqrt(c / d)``, for c characters, and d documents of its side that have it: so the lines that all
-pages of a site repeat count little. A sketch has one vector a sentence, or, of a longer document,
-32 of equal parts, so that documents of any length are compared in bounded memory.
+A document's vector is the mean of its sentences' unit vectors. A sentence has the weight ``sqrt(c /
+d)``, for c characters, and d documents of its side that have it: so the lines that all pages of a
+site repeat count little. A sketch has one vector a sentence, or, of a longer document, 32 of equal
+parts, so that documents of any length are compared in bounded memory.
 
 Sums do not depend on how the sentences are batched: unit vectors and weights are on grids, so that
 their products sum up in float64 without rounding (for documents of less than 100,000 sentences).

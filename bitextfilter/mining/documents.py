@@ -9,10 +9,9 @@ are queried, and so on, until the cheapest path has no unqueried link. No other 
 since penalties are never negative (lazy search of paths: Dellin & Srinivasa 2016, "A unifying
 formalism for shortest path problems with expensive edge evaluations").
 
-Repeats in documents: the same sentence twice in a row, as headings or a scanner leave them.
-
-A link of one sentence with two equal ones is hardly a translation: one of the two is left out,
-unless the other side repeats itself, too (``No, no.`` and ``Nein.`` ``Nein.``).
+Documents may have the same sentence twice in a row, as headings or a scanner leave them. A link of
+one sentence with two equal ones is hardly a translation: one of the two is left out, unless the
+other side repeats itself, too (``No, no.`` and ``Nein.`` ``Nein.``).
 """
 
 from __future__ import annotations

@@ -4,13 +4,12 @@ A path leads from before the first items to behind the last ones. Each step link
 consecutive items of either side, or skips one item of either. Costs are whole numbers, so sums are
 exact: neither the order of sums nor the shape of the blocks of costs changes a path.
 
-Positions are between items: 0 to n on the source side, 0 to m on the target side.
-
 The cheapest path is found in time linear in the number of sentences (Thompson & Koehn 2019,
 "Vecalign", section 3.3): neighbouring sentences are joined until few are left, those are aligned in
-every possible way, and each finer path is looked for near the coarser one.
+every possible way, and each finer path is looked for near the coarser one. A document is given as
+vectors of groups: neighbouring sentences, up to some number of them.
 
-Documents as vectors of groups: neighbouring sentences, up to some number of them.
+Positions are between items: 0 to n on the source side, 0 to m on the target side.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Small layers: pooling over padded batches, dropout, and linear layers in bfloat16.
+"""Small layers: pooling over padded batches, dropout, attention, and linear layers in bfloat16.
 
-Letters: n rows, t positions, d width.
-
-Attention, multi-headed and single-headed.
-
-Letters: n rows, q queries, t positions, w width of queries, m of the memory, a of its keys.
+Letters: n rows, t positions, d width; of attention q queries, t positions, w width of queries, m of
+the memory, a of its keys.
 """
 
 from __future__ import annotations

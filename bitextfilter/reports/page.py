@@ -1,8 +1,7 @@
-"""The report as one HTML file, which loads nothing.
+"""The report as one HTML file: the scores of one corpus, or of two side by side.
 
-Its content security policy allows its own style and script, by their digests, and nothing else.
-
-The view of a score on one corpus, or on two side by side: figures, thresholds and samples.
+It shows figures, thresholds and samples, and loads nothing: its content security policy allows its
+own style and script, by their digests, and nothing else.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Scores of pairs by any program: a pair a line in, a number a line out.
 
 The program is asked ahead of its answers, which may come late and many at once; the rows wait in
-``WaitingRows``. With a cache, only pairs that are not in it are asked, each once a window.
-
-Windows of rows that wait for something: some in memory, the others in a temporary file.
+``WaitingRows``: some in memory, the others in a temporary file. With a cache, only pairs that are
+not in it are asked, each once a window.
 """
 
 from __future__ import annotations

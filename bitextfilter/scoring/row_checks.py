@@ -1,6 +1,7 @@
-"""Checks of rows: the languages of two columns, told or checked while rows stream by, and scores.
+"""Checks of rows while they stream by: the languages of two columns, and scores.
 
-Scores are checked to be those of a model: some rows are scored again.
+The languages are told, or compared with those that are expected. Scores are compared with those of
+a model: some rows are scored again.
 """
 
 from __future__ import annotations

@@ -18,15 +18,14 @@ taken for independent and even within half a step, of variance step² / 12: x' �
 standard deviation of |x'| step / sqrt(12), and exceeds t of them with a probability of at most
 2 exp(-t² / 2), since sums of even numbers have thinner tails than normal ones.
 
-Letters: n and m rows of the two sides, d dimensions, k neighbours.
-
-Rotation of the vectors of two sides, so that few of their numbers hold most of their length.
-
-The *head* of a turned row is its first numbers, the *tail* the rest. The head holds the principal
-axes of a sample of both sides. Within head and tail the axes are mixed at random, so that
-numbers are of a like size: rounded to integers, they lose the least.
+The rotation makes few numbers of the vectors hold most of their length. The *head* of a turned row
+is its first numbers, the *tail* the rest. The head holds the principal axes of a sample of both
+sides. Within head and tail the axes are mixed at random, so that numbers are of a like size:
+rounded to integers, they lose the least.
 
 How well the sample fits decides how long a search takes, never what it finds.
+
+Letters: n and m rows of the two sides, d dimensions, k neighbours.
 """
 
 from __future__ import annotations

@@ -4,11 +4,10 @@ Sentence vectors hardly separate 5 from 6, one name from another, or a whole sen
 half. A word here is a run of letters; a word of a ``WordReader`` is a run of letters and digits, or
 a punctuation mark.
 
-Bigrams, two neighbouring words, and how familiar they are: a small table of their counts.
-
-A bigram that no text has, of two words that many texts have, is a sign of a mistake: *a book
-books*, *until two years of activity*. The counts of a training text are kept as four levels, in 2
-bits each, in a table of buckets that bigrams are hashed to.
+A bigram, two neighbouring words, is more or less familiar. One that no text has, of two words that
+many texts have, is a sign of a mistake: *a book books*, *until two years of activity*. The counts
+of a training text are kept as four levels, in 2 bits each, in a table of buckets that bigrams are
+hashed to.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A :class:`Learner` brings the network and its losses, a :class:`Stream` the mini
 adversarial mapping alone stands apart: its two optimisers learn against each other
 (:mod:`bitextfilter.papers.mapping`).
 
-Adam that leaves alone the vectors of tokens that a mini-batch does not hold.
+``LazyAdam`` leaves alone the vectors of tokens that a mini-batch does not hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Translator training from files: plan, text, network, loop, validation, model folder.
-
-A translator as it is trained: its objective and its mini-batches.
-"""
+"""Translator training: objective and mini-batches; from files to a model folder."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Translators: sentences in, translations with scores out; the cost of a given target.
 
-The architectures by name, and translators loaded from model folders.
+Architectures are found by name, and translators are loaded from model folders.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Documents as commands read them: files of lines, HTML pages, and lines of other files.
+"""Documents as commands read and write them.
 
-Links of aligned documents as rows: pairs, chunks, whole documents, JSON objects, numbers.
+They read files of lines, HTML pages, and lines of other files. They write links of aligned
+documents as rows: pairs, chunks, whole documents, JSON objects or numbers.
 """
 
 from __future__ import annotations

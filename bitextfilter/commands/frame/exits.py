@@ -1,6 +1,6 @@
 """The end of a command: exit codes, one line on stderr for each error, and marks on its pipe.
 
-A terminal that several commands share, as those of a pipe do.
+The commands of a pipe share a terminal: one of them at a time may show its progress there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``bitext-judge sample``, ``page`` and ``command``: rows to label, and their labels.
 
-The options and files that all subcommands of bitext-judge share.
+With the options and files that all subcommands of ``bitext-judge`` share.
 """
 
 from __future__ import annotations
