@@ -103,6 +103,7 @@ def test_vectors_are_float32_one_a_sentence(folder: Path) -> None:
     assert encoder.encode([], "aa").shape == (0, encoder.dim)
 
 
+@pytest.mark.gate(13)
 def test_a_vector_does_not_depend_on_its_company(folder: Path) -> None:
     encoder, both = load_encoder(folder), load_encoder(folder, threads=2)
     texts = sentences(700)

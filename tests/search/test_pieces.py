@@ -74,6 +74,7 @@ def on_device(
     return find_neighbours(sides.neighbours, tasks, prepare, in_pieces(run), done)
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("rows", [600, 1000, 1900, 10**6])
 def test_it_is_as_at_once(
     tmp_path: Path, pieces: tuple[int, int], rows: int, monkeypatch: pytest.MonkeyPatch
@@ -110,6 +111,7 @@ class KillError(Exception):
     """As good as a kill."""
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("joined", [0, 3, 8, 20])
 def test_it_goes_on_after_a_kill(
     tmp_path: Path, pieces: tuple[int, int], joined: int, monkeypatch: pytest.MonkeyPatch

@@ -70,6 +70,7 @@ def check(a: Vectors, b: Vectors, k: int = 10, tile: tuple[int, int] = TILE) -> 
         assert (cosines[:, there:] == -np.inf).all()
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize(
     ("k", "tile"),
     [(1, TILE), (4, (256, 512)), (10, (100, 77)), (10, (64, 2000)), (4, (2000, 33))],

@@ -52,6 +52,7 @@ def levels(network: PairClassifier, pairs: LabelledVectors) -> np.ndarray:
     return np.asarray(network.joined(logits) / float(network.temperature))
 
 
+@pytest.mark.gate(1)
 @pytest.mark.parametrize("quality", [0.0, 0.01])
 def test_it_learns_the_grades(quality: float) -> None:
     (pairs, groups), network = toy(), classifier(quality)
