@@ -144,10 +144,16 @@ def tried(mutant: Mutant, work: Path) -> str:
     names = [ROOT / "tests" / name for name in CORE[part].split()]
     line = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     line += ["-c", str(ROOT / "setup.cfg"), "--rootdir", str(ROOT)]
-    line += [str(name) for name in names if name.exists()]
+    line += [str(name) for name in names if name.exists()]  # an older version may lack some
     done = subprocess.run(line, cwd=work, capture_output=True, text=True, check=False)
     file.write_text(text, encoding="utf-8")
     return "alive" if done.returncode == 0 else "killed"
+
+
+def missing() -> list[str]:
+    """Return the tests of ``CORE`` that this version lacks."""
+    names = {name for tests in CORE.values() for name in tests.split()}
+    return sorted(name for name in names if not (ROOT / "tests" / name).exists())
 
 
 def main() -> None:
@@ -174,6 +180,8 @@ def main() -> None:
         for mutant, end in zip(every, pool.map(one, every), strict=True):
             count[end] += 1
             echo(f"{end}\t{mutant['file']}\t{mutant['function']}\t{mutant['new'].strip()}")
+    if gone := missing():
+        echo(f"tests that this version lacks: {', '.join(gone)}", err=True)
     echo(", ".join(f"{end} {number}" for end, number in sorted(count.items())))
 
 
