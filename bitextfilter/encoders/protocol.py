@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.languages import own_language
 from bitextfilter.text.processor import TextProcessor
 
 MOST_OF_NETWORKS, MOST_OF_AVERAGES = 8192, 4096
@@ -47,12 +46,6 @@ class SentenceEncoder(Protocol):
 
         Beside the model and the versions of packages: processor, device, libraries.
         """
-
-
-def side_of(processor: TextProcessor, language: str) -> int:
-    """Return the side, 0 or 1, of a known language in training: of more than two, all are 0."""
-    known = processor.known
-    return known.index(own_language(language, known)) if len(known) <= 2 else 0
 
 
 _ROWS = 1024

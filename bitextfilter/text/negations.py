@@ -1,23 +1,9 @@
-"""Negations: the words counted as features of a text, and the rules that remove one from it."""
+"""Negations in a text, and the rules that remove one from it."""
 
 from __future__ import annotations
 
 import random
 import re
-
-NEGATION_WORDS = frozenset(
-    """
-    not never no none nobody nothing neither nor without cannot nicht nie niemals nichts niemand
-    kein keine keinen keinem keiner keines weder ohne pas jamais rien aucun aucune sans non nunca
-    jamás não nem niet geen nooit inte aldrig ikke ej není nikdy bez не нет ни никогда без
-    """.split()  # noqa: SIM905 - a list would be a page long
-)
-"""Negations of all languages together, in lower case. Trained classifiers depend on this set."""
-
-NEGATION_PARTS = NEGATION_WORDS.union(
-    ["t", "n", "hardly", "kaum", "nein", "nirgends", "nirgendwo", "ni"]
-)
-"""The same and more, where words are cut at apostrophes (don't: don ' t; n'est: n ' est)."""
 
 _Rule = tuple["re.Pattern[str]", str]
 """The pattern of a negation, and its replacement."""
