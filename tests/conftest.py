@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,8 +21,12 @@ from bitextfilter.io import workers
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that tests start inherit
 
-settings.register_profile("patient", deadline=None)  # machines are busy at times
-settings.load_profile("patient")
+sys.dont_write_bytecode = False  # tests and commands are compiled once, not at each start
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+for profile, examples in (("gate", 30), ("few", 5), ("long", 200)):
+    settings.register_profile(profile, deadline=None, max_examples=examples)  # machines are busy
+settings.load_profile("gate")
 
 
 NOTHING_SKIPPED = bool(os.environ.get("NOTHING_SKIPPED"))
@@ -35,6 +40,12 @@ LONG = {"distributed", "system", "test_docs.py"}
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add an option for the tests that the gate leaves out."""
     parser.addoption("--all", action="store_true", help="Run all cases of tests marked gate(...).")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try more examples where all cases run."""
+    if config.getoption("--all"):
+        settings.load_profile("long")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

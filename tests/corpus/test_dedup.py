@@ -120,7 +120,6 @@ def streamed(rows: Rows, chosen: DedupSettings, window: int, wait: bool) -> dict
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("match", ["exact", "normalised"])
 @given(data=st.data())
-@settings(max_examples=30)
 def test_first_rows_stay(data: st.DataObject, match: str, by: str) -> None:
     rows = of(data.draw(ROWS), by)
     memory = data.draw(st.sampled_from([1, 1000, 3000, 1 << 20]))
@@ -134,7 +133,6 @@ def test_first_rows_stay(data: st.DataObject, match: str, by: str) -> None:
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("match", ["exact", "normalised"])
 @given(data=st.data())
-@settings(max_examples=30)
 def test_best_rows_stay(data: st.DataObject, match: str, by: str) -> None:
     rows = of(data.draw(ROWS), by)
     scores = data.draw(st.lists(SCORES, min_size=len(rows), max_size=len(rows)))
@@ -323,7 +321,6 @@ def test_keys_tell_where_a_text_ends() -> None:
     st.lists(st.lists(st.integers(0, 40), unique=True, max_size=9), max_size=12),
     st.sampled_from([1, 36 * 5, 36 * 60, 1 << 20]),
 )
-@settings(max_examples=50)
 def test_the_table_is_a_dictionary(windows: list[list[int]], memory: int) -> None:
     """All keys begin in few slots, so that they run into each other."""
     table, expected = KeyTable(memory), dict[int, int]()
@@ -356,7 +353,6 @@ def test_the_table_grows_to_its_memory() -> None:
     st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=90), max_size=9),
     st.sampled_from([1, 1 << 20]),
 )
-@settings(max_examples=40)
 def test_sorting_on_the_disk(batches: list[list[int]], memory: int) -> None:
     rows = []
     with ExternalSort(["u8", "i4"], memory) as sort:
@@ -413,7 +409,6 @@ def test_recall_by_throwing_dice() -> None:
 
 
 @given(st.lists(st.text("abc", max_size=7), max_size=6), st.integers(1, 5))
-@settings(max_examples=50)
 def test_shingle_hashes_are_those_of_the_shingles(texts: list[str], size: int) -> None:
     hashes, counts = _shingle_hashes(texts, size)
     assert counts.tolist() == [max(1, len(text) - size + 1) for text in texts]

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus import other_texts
@@ -57,7 +57,6 @@ def reader(known: OtherTexts, rows: Sequence[Sequence[str]], name: str) -> RowRe
 @pytest.mark.parametrize("by", AGAINST_BY)
 @pytest.mark.parametrize("match", ["exact", "normalised"])
 @given(rows=ROWS, others=ROWS, least=st.integers(1, 3), window=st.integers(1, 5))
-@settings(max_examples=40)
 def test_rows_are_found_as_by_loops(
     by: str, match: str, rows: Sequence[Row], others: Sequence[Row], least: int, window: int
 ) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
@@ -111,7 +111,6 @@ NASTY = st.text(
 ANY = NASTY | st.text(st.characters(exclude_characters="\t\n\0", exclude_categories=["Cs"]))
 
 
-@settings(max_examples=400)
 @given(ANY, st.sets(st.sampled_from(sorted(REPAIRS))) | st.just(set(DEFAULTS)))
 def test_twice_is_once_and_the_column_keeps(text: str, names: set[str]) -> None:
     repairer = Repairer(names)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus import other_texts
@@ -57,7 +57,6 @@ def are_like(text: str, other: str, like: Likeness) -> bool:
 
 
 @given(texts=TEXTS, others=TEXTS, like=LIKENESS, block=st.integers(1, 5))
-@settings(max_examples=300)
 def test_texts_are_found_as_by_loops(
     texts: Sequence[str], others: Sequence[str], like: Likeness, block: int
 ) -> None:

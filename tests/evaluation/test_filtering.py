@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.arrays import Floats
@@ -98,7 +98,6 @@ def test_known_figures() -> None:
 
 
 @given(SOME, SOME, SOME, st.sampled_from([-math.inf, -1.0, 0.25, 9.0, math.inf]))
-@settings(max_examples=50)
 def test_each_kind_and_all_of_them(
     clean: list[float], one: list[float], other: list[float], cut: float
 ) -> None:

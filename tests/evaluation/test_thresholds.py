@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering
@@ -72,7 +72,6 @@ def naive_suggestion(rows: list[Row], share: float, wish: dict[str, float]) -> f
 
 
 @given(ROWS, st.sampled_from([0.3, 0.01, 0.75]), SEEKING)
-@settings(max_examples=100)
 @example([(0.2, 0, 3), (0.1, 1, 2), (0.3, 2, 1), (0.2, 0, 0), (0.2, 1, 0), (0.4, 0, 0)], 0.75, {})
 def test_cuts_are_those_of_counting(rows: list[Row], share: float, wish: dict[str, float]) -> None:
     cuts = cuts_of(rows, CutSettings(share, bootstrap=Bootstrap(2), **wish))

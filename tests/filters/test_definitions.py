@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
@@ -43,7 +43,6 @@ def share(text: str, part: str, whole: str, of_nothing: float) -> float:
     return sum(bool(regex.fullmatch(part, sign)) for sign in every) / len(every)
 
 
-@settings(max_examples=100)
 @given(PAIRS)
 def test_shares(pairs: list[tuple[str, str]]) -> None:
     letter = r"\p{Alphabetic}"
@@ -66,7 +65,6 @@ def test_shares(pairs: list[tuple[str, str]]) -> None:
         assert values(rule, pairs) == expected
 
 
-@settings(max_examples=100)
 @given(PAIRS)
 def test_digits(pairs: list[tuple[str, str]]) -> None:
     for pair, (ratio,), (missing,) in zip(
@@ -79,7 +77,6 @@ def test_digits(pairs: list[tuple[str, str]]) -> None:
         assert ratio == difflib.SequenceMatcher(None, *above).ratio()
 
 
-@settings(max_examples=100)
 @given(PAIRS)
 def test_marks(pairs: list[tuple[str, str]]) -> None:
     kinds = ("(（", ")）"), ("[［【〔", "]］】〕"), ("{｛", "}｝"), ("⟨〈《", "⟩〉》")

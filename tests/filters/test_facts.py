@@ -63,7 +63,8 @@ def reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 SAME = settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=min(25, settings.default.max_examples),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.papers.corpus_statistics import SENTENCE_FIGURES, SentenceTally
@@ -42,7 +42,6 @@ def figures(*windows: list[str]) -> dict[str, np.ndarray]:
     return tally.figures()
 
 
-@settings(max_examples=30)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), min_size=1))
 def test_against_counts_by_hand(sentences: list[str]) -> None:
     found, expected = figures(sentences), naive(sentences)

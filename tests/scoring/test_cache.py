@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, OutputError
@@ -84,7 +84,6 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_against_a_dict(steps: list[tuple[str, list[int]]]) -> None:
     """Two caches on one folder, one of which may be opened anew at any time."""

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 from growth import assert_linear
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.text.composition import normal_form
@@ -17,7 +17,6 @@ PARTS = st.lists(
 )
 
 
-@settings(max_examples=50)
 @given(PARTS, st.sampled_from(["NFC", "NFKC"]))
 def test_is_that_of_unicodedata(parts: list[str], form: str) -> None:
     text = "".join(parts) * 20

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from identifiers import identifier_of
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.identifier import load_ngram_identifier
@@ -130,7 +131,7 @@ PACKAGES = {"ngrams": "py3langid", "py3langid": "py3langid", "cld2": "pycld2", "
 @pytest.fixture(params=list(IDENTIFIERS))
 def identifier(request: pytest.FixtureRequest) -> Identifier:
     pytest.importorskip(PACKAGES[request.param])
-    return load_identifier(request.param)
+    return identifier_of(request.param)
 
 
 def test_the_right_language_is_the_most_probable(identifier: Identifier) -> None:

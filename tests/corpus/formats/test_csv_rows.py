@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.formats.base import FormatSettings, PairRecord, UnfitError
@@ -117,7 +117,6 @@ def test_a_column_that_is_not_there() -> None:
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=5), st.sampled_from(",;\t"))
 def test_written_and_read_again(rows: list[tuple[str, str, str]], delimiter: str) -> None:
     """By this package and by Python's own reader."""
