@@ -146,7 +146,7 @@ _MISTAKES = {
         ("encoders start alike", "the target's overwrites the source's",
          "tensors[sources.get(name, name)]", "tensors[name]"),
     ],
-    ("similarity/neighbours.py", "tests/similarity/test_margins.py"): [
+    ("similarity/neighbours.py", "tests/similarity/test_vectors.py"): [
         ("CSLS (Kim et al. 2019, eq. 16)", "the mean of one side alone",
          "2.0 * cosine - (mean_source + mean_target)",
          "2.0 * cosine - (mean_source + mean_source)"),
@@ -176,11 +176,9 @@ _MISTAKES = {
          "the vectors are scaled by the weights themselves",
          "some *= (weight**0.5 /", "some *= (weight /"),
     ],
-    ("mining/document_pairs.py", "tests/mining/test_document_vectors.py"): [
+    ("mining/document_pairs.py", "tests/mining/test_documents.py"): [
         ("weights of a document's sentences", "sentences of many documents count as much",
          "np.sqrt(lengths / np.maximum(counts, 1))", "np.sqrt(lengths)"),
-    ],
-    ("mining/document_pairs.py", "tests/mining/test_document_pairs.py"): [
         ("match of two documents", "the mean cosines to unrelated text do not count",
          "    margins -= (own.means[rows, None].astype(np.float64) + other.means[places]) / 2\n",
          ""),
@@ -193,7 +191,7 @@ _MISTAKES = {
          "vectors /= np.maximum(ids.lengths, 1).astype",
          "vectors /= np.ones_like(ids.lengths).astype"),
     ],
-    ("corpus/other_texts.py", "tests/corpus/test_shared_ngrams.py"): [
+    ("corpus/other_texts.py", "tests/corpus/test_dedup.py"): [
         ("overlap coefficient of n-grams of words",
          "n-grams with the same words in another order are the same",
          "filled[ahead:] * np.uint64(power)", "filled[ahead:]"),
@@ -202,7 +200,7 @@ _MISTAKES = {
         ("prefix filtering (Chaudhuri et al. 2006)", "one n-gram too few is looked up",
          "rank <= (sizes", "rank < (sizes"),
     ],
-    ("corpus/other_texts.py", "tests/corpus/test_other_texts.py"): [
+    ("corpus/other_texts.py", "tests/corpus/test_repair.py"): [
         ("texts that occur in other files", "by pair, one side is enough",
          "np.all(both, axis=0)", "np.any(both, axis=0)"),
     ],
