@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import Budget, CutCheck, name_languages, rows_of
-from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
+from bitextfilter.commands.frame.cuts import Budget, CutCheck
+from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, name_languages, rows_of
 from bitextfilter.commands.frame.options import (
     NATURAL,
     RECOMMENDED,

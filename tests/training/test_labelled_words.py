@@ -153,8 +153,8 @@ def test_training_and_scoring_see_the_same_words() -> None:
     classifier, rows = WordClassifier(shape).eval(), np.arange(20)
     pairs.prepare(classifier)
     classifier.counts[1] //= 9  # words are rarer on one side
-    scoring = classifier.scorer_factory(Reading(lambda texts, _side: encode(texts)))
-    found = scoring((encode(sources), sources), (encode(targets), targets))(rows, rows)
+    scoring = classifier.scorer(Reading(lambda texts, _side: encode(texts)))
+    found = scoring((encode(sources), sources), (encode(targets), targets), rows, rows)
     with torch.no_grad():
         expected = torch.sigmoid(pairs.logits(classifier, rows)[:, 0]).numpy()
     np.testing.assert_allclose(found, expected, atol=1e-3)
