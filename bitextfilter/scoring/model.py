@@ -169,11 +169,11 @@ class Model:
             if name not in MEASURES:
                 raise SettingsError(f"similarity {none_of(name, MEASURES)}")
             needs = MEASURES[name].needs
-            if needs == "classifier" and (width := ModelName.parse(self.name).width) is not None:
-                raise SettingsError(
-                    f"{name} takes whole vectors; leave @{width} out of {self.name}"
-                )
             if needs == "classifier" and self.classifier is None:
+                if (width := ModelName.parse(self.name).width) is not None:
+                    raise SettingsError(
+                        f"{name} takes whole vectors; leave @{width} out of {self.name}"
+                    )
                 raise SettingsError(
                     f"{name} needs a classifier, and the model {self.name} has none;"
                     " bitext-train-classifier makes one"
