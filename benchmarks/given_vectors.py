@@ -91,7 +91,7 @@ def main() -> None:
 
     from bitextfilter.io.files import read_lines
     from bitextfilter.io.rows import RowReader, strict
-    from bitextfilter.io.vectors import GivenRows, open_sides
+    from bitextfilter.io.vectors import open_sides
     from bitextfilter.scoring.model import Model, load
     from bitextfilter.scoring.score_columns import GivenColumns
 
@@ -109,7 +109,8 @@ def main() -> None:
         paths = [f"{folder}/{name}.npy" for name in ("source", "target")]
         for path, side, language in zip(paths, sides, own.languages, strict=True):
             np.save(path, own.encode(side, language))
-        columns = GivenColumns(GivenRows(reader, open_sides(paths)), ("cosine",), None)
+        columns = GivenColumns(open_sides(paths), ("cosine",), None)
+        columns.rows(reader)
 
         def scorer(model: Model) -> Callable[[slice], object]:
             return lambda part: model.score(sides[0][part], sides[1][part], "cosine")

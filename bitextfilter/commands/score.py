@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, needs_none_of
-from bitextfilter.commands.frame.cuts import name_languages
+from bitextfilter.commands.frame.first_rows import (
+    CHECKED_ROWS,
+    languages_of_columns,
+    rows_of,
+    watch_languages,
+)
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     COUNT,
@@ -36,10 +41,9 @@ from bitextfilter.settings import none_of
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
     from bitextfilter.filters.explanations import Explainer
-    from bitextfilter.io.vectors import GivenRows
     from bitextfilter.scoring.cached_scores import Cache
+    from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns
-    from bitextfilter.text.processor import TextProcessor
 
 _Window = list[Row | BadRow]
 
@@ -248,7 +252,14 @@ def main(
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --scorer-command 'python qe.py' --scorer-name qe --cache scores < pairs.tsv
     """
-    _Scoring(settings, scorers, asked, given).over_shards(run)
+    asked.check()
+    settings.check(run, asked)
+    scorers.check(settings.measures)
+    if given:
+        given.check(("explain", "cache", "column_check", "device", "scorer_command"))
+    last = over_shards(run, _Scoring(settings, scorers, asked, given), run.output())
+    if given:
+        given.check_count(run, last)
 
 
 @dataclass(frozen=True)
@@ -260,107 +271,93 @@ class _Scoring:
     program: ScorerCommand
     given: VectorFiles
 
-    def over_shards(self, run: Run) -> None:
-        """Write all rows of a run, as one shard or several."""
-        self.program.check()
-        self.settings.check(run, self.program)
-        self.scorers.check(self.settings.measures)
-        if self.given:
-            self.given.check(("explain", "cache", "column_check", "device", "scorer_command"))
-        last = over_shards(run, self, run.output())
-        if self.given:
-            self.given.check_count(run, last)
-
-    def __call__(self, run: Run, output: BinaryIO) -> int | None:
-        """Write all rows with scores; returns the number of the last one of given vectors."""
+    def __call__(self, run: Run, output: BinaryIO) -> int:
+        """Write all rows with scores; returns the number of the last one in the text, from 1."""
         from bitextfilter.scoring.score_columns import ScoreLines
 
-        settings, cache, given = self.settings, None, None
+        settings = self.settings
         run.row_checks.columns = settings.column_check
-        reader = run.rows()
-        columns: GivenColumns | ScoreColumns
-        if self.given:
-            given = self.given.rows(run, reader)
-            windows, columns = run.windows(given), self._of_given(run, given)
-        else:
-            if settings.cache is not None:
-                from bitextfilter.scoring.cached_scores import Cache
-
-                cache = run.enter(Cache(settings.cache))
-            windows, columns = self._of_models(run, reader, cache)
+        reader, cache = run.rows(), self._cache(run)
+        columns = self._of_given(run) if self.given else self._of_models(run, reader, cache)
         run.facts["similarity"] = ",".join(columns.measures)
-        if settings.neighbours == INPUT:
-            windows = _read_twice(run, columns, reader, windows)
         explainer = _explainer(columns) if settings.explain else None
-        names = (*columns.measures, *(["reasons"] if explainer else ()))
-        if not settings.score_only:
-            output.write(reader.first_line(names))
-        elif reader.header is not None and reader.starts:
-            output.write("\t".join(names).encode() + b"\n")
-        form = ScoreLines(settings.digits, settings.score_only, explainer)
-        known_scores = (
-            ((window, {}) for window in windows)
-            if self.program.scorer_command is None
-            else self.program.scored(run, reader, windows, cache)
-        )
-        for window, known in known_scores:
+        lines = ScoreLines(settings.digits, settings.score_only, explainer)
+        output.write(lines.head(reader, columns.measures))
+        for window, known in self._windows(run, reader, columns, cache):
             good = [row for row in window if isinstance(row, Row)]
-            output.write(form.lines(window, good, columns.score(good, known)))
-        return None if given is None else given.last
+            output.write(lines.lines(window, good, columns.score(good, known)))
+        return reader.next - (1 if reader.header is None else 2)
 
-    def _of_given(self, run: Run, rows: GivenRows) -> GivenColumns:
+    def _cache(self, run: Run) -> Cache | None:
+        """Open the cache of scores, if there is one."""
+        if self.settings.cache is None:
+            return None
+        from bitextfilter.scoring.cached_scores import Cache
+
+        return run.enter(Cache(self.settings.cache))
+
+    def _of_given(self, run: Run) -> GivenColumns:
         """Return the scores of rows by given vectors."""
         from bitextfilter.scoring.background import named_background
         from bitextfilter.scoring.score_columns import GivenColumns
 
-        named = self.settings.neighbours
-        background = None if named is None else named_background(named, rows.files[0].dim)
+        files, named = self.given.open(run), self.settings.neighbours
+        background = None if named is None else named_background(named, files[0].dim)
         measures = self.settings.measures or ("cosine",)
-        return GivenColumns(rows, measures, background, run.common.threads)
+        whole = run.shard is None
+        return GivenColumns(files, measures, background, run.common.threads, whole)
 
-    def _of_models(
-        self, run: Run, reader: RowReader, cache: Cache | None
-    ) -> tuple[Iterator[_Window], ScoreColumns]:
-        """Return the windows of rows, and their scores by models of the languages of the columns.
+    def _of_models(self, run: Run, reader: RowReader, cache: Cache | None) -> ScoreColumns:
+        """Return the scores of rows by models of the languages of the columns.
 
         The first rows name the two languages of a model of more. Raises SettingsError where the
         text does not tell.
         """
-        from bitextfilter.scoring.row_checks import checked_windows, first_rows
-
-        names, size = self.program.measures(self.settings.measures), run.common.batch_size
-        by_program = self.program.scorer_command is not None
-        windows = row_windows(reader, size) if by_program else run.windows(reader)
-        encoded = not names or set(names) & set(MEASURES)
-        if run.shard is None and encoded and run.languages_open:
-            windows, first = first_rows(windows)
-            name_languages(run, first)
-        columns, processor = self._columns(run, names, cache)
-        if self.settings.column_check and reader.starts and processor is not None:
-            windows = checked_windows(windows, processor, size, run.warn)
-        return windows, columns
-
-    def _columns(
-        self, run: Run, names: tuple[str, ...], cache: Cache | None
-    ) -> tuple[ScoreColumns, TextProcessor | None]:
-        """Load the models of the measures; also return a text processor of the languages."""
         from bitextfilter.scoring.score_columns import ScoreColumns
 
+        names = self.program.measures(self.settings.measures)
         others = tuple(name for name in names if name in TRANSLATION_MEASURES)
         model = scorers = processor = None
         if not names or set(names) & set(MEASURES):
-            model = run.model()
-            if (named := self.settings.neighbours) is not None:
-                from bitextfilter.scoring.background import named_background
-
-                model = replace(model, background=named_background(named, model.encoder.dim))
+            model = self._model(run, reader)
             names, processor = names or (model.default_measure,), model.processor
             model.check(name for name in names if name in MEASURES)
         if others:
             languages = processor.languages if processor else None
             loaded = load_scorers(run, self.scorers, others, languages)
             scorers, processor = loaded.scorers, processor or loaded.processor
-        return ScoreColumns(names, model, scorers, run.counts, cache), processor
+        if self.settings.column_check and reader.starts and processor is not None:
+            watch_languages(run, reader, processor)
+        return ScoreColumns(names, model, scorers, run.counts, cache)
+
+    def _model(self, run: Run, reader: RowReader) -> Model:
+        """Load the model of vectors, with the neighbours that are asked for."""
+        languages = None
+        if run.shard is None and run.languages_open:
+            languages = languages_of_columns(run, rows_of(run, reader, reader.ahead(CHECKED_ROWS)))
+        model, named = run.model(languages), self.settings.neighbours
+        if named is None:
+            return model
+        from bitextfilter.scoring.background import named_background
+
+        return replace(model, background=named_background(named, model.encoder.dim))
+
+    def _windows(
+        self,
+        run: Run,
+        reader: RowReader,
+        columns: GivenColumns | ScoreColumns,
+        cache: Cache | None,
+    ) -> Iterator[tuple[_Window, dict[str, Scores]]]:
+        """Yield windows of rows, with the scores of the program, if there is one."""
+        if self.program.scorer_command is not None:
+            raw = row_windows(reader, run.common.batch_size)
+            yield from self.program.scored(run, reader, raw, cache)
+            return
+        windows = run.windows(columns.rows(reader))
+        if self.settings.neighbours == INPUT:
+            windows = _read_twice(run, columns, reader, windows)
+        yield from ((window, {}) for window in windows)
 
 
 def _explainer(columns: GivenColumns | ScoreColumns) -> Explainer:

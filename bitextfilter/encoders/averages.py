@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.encoders.expressions import PARTS, parse, views_of
-from bitextfilter.encoders.protocol import MOST_OF_AVERAGES, side_of
+from bitextfilter.encoders.protocol import MOST_OF_AVERAGES
 from bitextfilter.io.compiled import INTEGER, CompiledLibrary, Record, array_of
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.tensor_file import StoredTensor, read_tensors
@@ -306,7 +306,7 @@ class AverageEncoder:
         the model lacks.
         """
         views = self.processor.read(sentences, language, self._vectors.views)
-        return self._vectors.encode(views, side_of(self.processor, language), self.threads)
+        return self._vectors.encode(views, self.processor.side(language), self.threads)
 
     def arithmetic(self) -> list[str]:
         """See :meth:`SentenceEncoder.arithmetic`: sums are the same everywhere."""

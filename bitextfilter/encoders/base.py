@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bitextfilter.arrays import Integers, Vectors
-from bitextfilter.encoders.protocol import MOST_OF_NETWORKS, side_of
+from bitextfilter.encoders.protocol import MOST_OF_NETWORKS
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import arithmetic, one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor
@@ -209,7 +209,7 @@ class Encoder:
             for name, view in views.items()
         }
         with one_torch_thread(), torch.inference_mode():
-            encode = network.prepare_tokens(tokens, side_of(self.processor, language))
+            encode = network.prepare_tokens(tokens, self.processor.side(language))
 
         def run(block: LengthBlock) -> None:
             with torch.inference_mode():

@@ -15,8 +15,8 @@ from bitextfilter.arrays import Floats, Scores
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import parse_rules
 from bitextfilter.filters.rule import Cost, Rule
+from bitextfilter.text.features import NEGATION_WORDS
 from bitextfilter.text.identifier import load_ngram_identifier
-from bitextfilter.text.negations import NEGATION_WORDS
 from bitextfilter.text.units import Span, word_spans
 
 _LEAST_GAIN = 0.5

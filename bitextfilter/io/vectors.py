@@ -397,8 +397,6 @@ class GivenRows:
         """Take the vectors of the rows; *whole*: whether the reader has all rows of the text."""
         self.files, self._reader, self._whole = files, reader, whole
         self._first = 2 if reader.header is not None else 1
-        self.last = 0
-        """Number of the last row of the text, from 1, once all were read."""
 
     def __iter__(self) -> Iterator[Row | BadRow]:
         """Yield the rows. Raises InputError where text and vectors differ in number."""
@@ -410,7 +408,6 @@ class GivenRows:
             yield self._checked(row, count - 1)
         count += sum(1 for _ in rows)
         check_count(self.files, count, self._reader.name, exact=self._whole)
-        self.last = count
 
     def _checked(self, row: Row | BadRow, place: int) -> Row | BadRow:
         if isinstance(row, Row) and not all(map(is_blank, row.texts)):

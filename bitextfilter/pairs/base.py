@@ -236,8 +236,8 @@ expected quality (:func:`expected_quality`)."""
 Encode = Callable[[Sequence[str], int], Vectors]
 """Encodes sentences of one side, 0 or 1 → ``(n, dim)``."""
 
-ScorerFactory = Callable[[EncodedSide, EncodedSide], PairScorer]
-"""Makes a scorer of pairs from two sides; it may cache words from call to call."""
+SideScorer = Callable[[EncodedSide, EncodedSide, Indices, Indices], Scores]
+"""Scores pairs of two sides, as a ``PairScorer`` does; it may keep words from call to call."""
 
 
 @dataclass(frozen=True)
@@ -261,8 +261,8 @@ class PairScoring(Protocol):
     def settings(self) -> ClassifierSettings:
         """Its shape."""
 
-    def scorer_factory(self, reading: Reading) -> ScorerFactory:
-        """Return a factory of scorers of pairs, which reads their words as *reading* says."""
+    def scorer(self, reading: Reading) -> SideScorer:
+        """Return a scorer of pairs, which reads their words as *reading* says."""
 
 
 def scores(

@@ -40,10 +40,9 @@ from bitextfilter.pairs.base import (
     ClassifierSettings,
     EncodedSide,
     Logits,
-    PairScorer,
     Reading,
-    ScorerFactory,
     SentenceClassifierSettings,
+    SideScorer,
     check_temperature,
     classifier_settings,
 )
@@ -77,8 +76,8 @@ class PairClassifier(nn.Module, ABC):
         """The layer of the logits."""
 
     @abstractmethod
-    def scorer_factory(self, reading: Reading) -> ScorerFactory:
-        """See :meth:`PairScoring.scorer_factory`."""
+    def scorer(self, reading: Reading) -> SideScorer:
+        """See :meth:`PairScoring.scorer`."""
 
     def carried(
         self, settings: ClassifierSettings, change: NDArray[np.float32] | None
@@ -271,15 +270,11 @@ class SentenceClassifier(PairClassifier):
         ]
         return torch.hstack([self._features(*features), compare_surfaces(*surfaces)])
 
-    def scorer_factory(self, reading: Reading) -> ScorerFactory:
-        """See :meth:`PairClassifier.scorer_factory`."""
-
-        def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:
-            return lambda i, j: self.probabilities(
-                self._rows_at(source, i), self._rows_at(target, j), reading.threads
-            )
-
-        return scorer
+    def scorer(self, reading: Reading) -> SideScorer:
+        """See :meth:`PairClassifier.scorer`."""
+        return lambda source, target, i, j: self.probabilities(
+            self._rows_at(source, i), self._rows_at(target, j), reading.threads
+        )
 
     def _rows_at(self, side: EncodedSide, places: Indices) -> Vectors:
         """Return the rows of some sentences of a side; surface features are computed once each."""

@@ -23,10 +23,9 @@ from bitextfilter.pairs.base import (
     PART,
     Encode,
     EncodedSide,
-    PairScorer,
     PairScoring,
     Reading,
-    ScorerFactory,
+    SideScorer,
     WordClassifierSettings,
     check_temperature,
     classifier_settings,
@@ -186,15 +185,15 @@ class WordCache:
         )
 
 
-class Window(NamedTuple):
-    """The sentences of one side of some pairs."""
+class SideWords(NamedTuple):
+    """The words of one side of some pairs."""
 
-    side: SideRows
+    rows: SideRows
     lags: Floats
     """Of the side's language, of each distinct sentence: see :meth:`WordCache.read`."""
 
     @classmethod
-    def of(cls, side: EncodedSide, rows: Indices, cache: WordCache) -> Window:
+    def of(cls, side: EncodedSide, rows: Indices, cache: WordCache) -> SideWords:
         """Read the sentences at *rows* of a side."""
         vectors, sentences = side
         distinct, places = np.unique(rows, return_inverse=True)
@@ -229,7 +228,7 @@ class WordScoring:
         self.settings, self._counts = settings, counts
         self._temperature, self._network = temperature, network
 
-    def scorer_factory(self, reading: Reading) -> ScorerFactory:
+    def scorer(self, reading: Reading) -> SideScorer:
         """See ``PairScoring``; words are remembered from call to call."""
         cut = reading.cut if self.settings.multilingual else None
         lags = language_lags(self.settings, reading.languages)
@@ -242,21 +241,18 @@ class WordScoring:
             for side, lag in enumerate(lags)
         ]
 
-        def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:
-            def score(i: Indices, j: Indices) -> Scores:
-                parts = [np.zeros(0, dtype=np.float32)]
-                for first in range(0, len(i), _PAIRS):
-                    some = slice(first, first + _PAIRS)
-                    windows = [
-                        Window.of(side, rows[some], cache)
-                        for side, rows, cache in zip((source, target), (i, j), caches, strict=True)
-                    ]
-                    parts.append(self._window_scores(windows, reading.threads))
-                return np.concatenate(parts)
+        def score(source: EncodedSide, target: EncodedSide, i: Indices, j: Indices) -> Scores:
+            parts = [np.zeros(0, dtype=np.float32)]
+            for first in range(0, len(i), _PAIRS):
+                some = slice(first, first + _PAIRS)
+                words = [
+                    SideWords.of(side, rows[some], cache)
+                    for side, rows, cache in zip((source, target), (i, j), caches, strict=True)
+                ]
+                parts.append(self._scores(words, reading.threads))
+            return np.concatenate(parts)
 
-            return score
-
-        return scorer
+        return score
 
     def table(self, side: int, vectors: Vectors, spelling: Spelling) -> NDArray[np.float16]:
         """Return the rows of words of a side; see ``WordTable``."""
@@ -264,10 +260,10 @@ class WordScoring:
         rows = self._network.table(vectors / np.float32(self.settings.word_length), features)
         return np.clip(rows, -_LARGEST, _LARGEST, out=rows).astype(np.float16)
 
-    def _window_scores(self, windows: Sequence[Window], threads: int) -> Scores:
+    def _scores(self, words: Sequence[SideWords], threads: int) -> Scores:
         """Score the pairs of both sides; no result depends on the other pairs."""
-        logits = self._network.logits([window.side for window in windows], threads)
-        lags = sum(window.lags[window.side.rows] for window in windows)
+        logits = self._network.logits([side.rows for side in words], threads)
+        lags = sum(side.lags[side.rows.rows] for side in words)
         offsets = self.settings.language_weight * lags
         return scores(self.settings, self._temperature, logits, offsets)
 
@@ -282,13 +278,13 @@ class _ByTorch:
     def __init__(self, folder: Path, settings: WordClassifierSettings) -> None:
         self.settings, self._folder = settings, folder
 
-    def scorer_factory(self, reading: Reading) -> ScorerFactory:
+    def scorer(self, reading: Reading) -> SideScorer:
         """See ``PairScoring``; imports torch."""
         from bitextfilter.pairs.classifier import load_classifier
 
         classifier = load_classifier(self._folder)
         assert classifier is not None, "it has been there"
-        return classifier.scorer_factory(reading)
+        return classifier.scorer(reading)
 
 
 def load_scoring(folder: Path) -> PairScoring | None:

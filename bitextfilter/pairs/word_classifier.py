@@ -22,7 +22,7 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.pairs.base import (
     ClassifierSettings,
     Reading,
-    ScorerFactory,
+    SideScorer,
     WordClassifierSettings,
 )
 from bitextfilter.pairs.classifier import OTHER_SHAPE, PairClassifier
@@ -135,9 +135,9 @@ class WordClassifier(PairClassifier):
         weight = self.settings.language_weight * factor
         self.settings = replace(self.settings, language_weight=weight)
 
-    def scorer_factory(self, reading: Reading) -> ScorerFactory:
-        """See :meth:`PairClassifier.scorer_factory`; words are remembered from call to call."""
-        return self.scoring().scorer_factory(reading)
+    def scorer(self, reading: Reading) -> SideScorer:
+        """See :meth:`PairClassifier.scorer`; words are remembered from call to call."""
+        return self.scoring().scorer(reading)
 
     def scoring(self) -> WordScoring:
         """Return the classifier with its present weights as it scores, compiled where it can."""

@@ -10,20 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.encoders.protocol import SentenceEncoder
+from bitextfilter.encoders.protocol import SentenceEncoder, ShorterEncoder, principal_directions
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.folders import ModelName, model_digest
-from bitextfilter.pairs.base import EncodedSide, PairScorer, PairScoring, Reading, ScorerFactory
+from bitextfilter.pairs.base import EncodedSide, PairScorer, PairScoring, Reading, SideScorer
 from bitextfilter.pairs.scoring import load_scoring
 from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background, load_samples
 from bitextfilter.scoring.measures import MEASURES, default_measure
@@ -32,9 +32,6 @@ from bitextfilter.similarity.neighbours import MARGINS
 from bitextfilter.similarity.vectors import cosine_pairs_at, euclidean_pairs, unit_rows
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.words import sentence_list
-
-if TYPE_CHECKING:
-    from bitextfilter.encoders.shorter import ShorterEncoder
 
 Text = TypeVar("Text", str, tuple[str, str])
 
@@ -144,7 +141,7 @@ class Model:
         return self.encode(sentences, self.languages[side])
 
     @cached_property
-    def _scorer_factory(self) -> ScorerFactory | None:
+    def _side_scorer(self) -> SideScorer | None:
         if self.classifier is None:
             return None
         cut, (source, target) = self.processor.cut, self.languages
@@ -153,7 +150,7 @@ class Model:
         def encode(sentences: Sequence[str], side: int) -> Vectors:
             return self.encode(sentences, languages[side])
 
-        return self.classifier.scorer_factory(Reading(encode, self.threads, cut, languages))
+        return self.classifier.scorer(Reading(encode, self.threads, cut, languages))
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         """Return the classifier's scorer of pairs of these sides; None without a classifier.
@@ -161,10 +158,10 @@ class Model:
         Each side is vectors and sentences; see ``PairScorer``. The classifier reads the sides in
         the model's own order of languages: a pair has one score, whichever side is the source.
         """
-        if self._scorer_factory is None or not self.exchanged:
-            return self._scorer_factory and self._scorer_factory(source, target)
-        score = self._scorer_factory(target, source)
-        return lambda sources, targets: score(targets, sources)
+        score = self._side_scorer
+        if score is None or not self.exchanged:
+            return score and partial(score, source, target)
+        return lambda sources, targets: score(target, source, targets, sources)
 
     def check(self, measures: Iterable[str]) -> None:
         """Raise SettingsError for unknown measures, and for those that need a missing part."""
@@ -172,11 +169,11 @@ class Model:
             if name not in MEASURES:
                 raise SettingsError(f"similarity {none_of(name, MEASURES)}")
             needs = MEASURES[name].needs
-            if needs == "classifier" and (width := ModelName.parse(self.name).width) is not None:
-                raise SettingsError(
-                    f"{name} takes whole vectors; leave @{width} out of {self.name}"
-                )
             if needs == "classifier" and self.classifier is None:
+                if (width := ModelName.parse(self.name).width) is not None:
+                    raise SettingsError(
+                        f"{name} takes whole vectors; leave @{width} out of {self.name}"
+                    )
                 raise SettingsError(
                     f"{name} needs a classifier, and the model {self.name} has none;"
                     " bitext-train-classifier makes one"
@@ -298,8 +295,6 @@ def shorter(
     languages have them. Raises ModelError where it has no sample, and SettingsError for a width
     that is no less than the encoder's.
     """
-    from bitextfilter.encoders.shorter import ShorterEncoder, principal_directions  # imports torch
-
     if background is None:
         raise ModelError(f"{folder}: stores no neighbours, by which @{width} shortens vectors")
     if width >= encoder.dim:

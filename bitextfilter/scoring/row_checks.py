@@ -1,4 +1,4 @@
-"""Checks of rows while they stream by: the languages of two columns, and scores.
+"""Checks of first rows: the languages of two columns, and scores.
 
 The languages are told, or compared with those that are expected. Scores are compared with those of
 a model: some rows are scored again.
@@ -6,13 +6,12 @@ a model: some rows are scored again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.records import parse_json
-from bitextfilter.io.rows import BadRow, Row
+from bitextfilter.io.rows import Row
 from bitextfilter.languages import find_language
 from bitextfilter.models.folders import CONFIG, ModelName, shipped_models
 from bitextfilter.scoring.measures import MEASURES
@@ -21,11 +20,6 @@ from bitextfilter.text.identifier import load_ngram_identifier
 from bitextfilter.text.input_checks import kind_of_column, swapped_columns
 from bitextfilter.text.language import check_columns, main_language, told_languages
 from bitextfilter.text.processor import TextProcessor
-
-CHECKED_ROWS = 1000
-"""Rows that the languages of the columns are estimated on."""
-
-Window = list[Row | BadRow]
 
 
 class _Sides(Protocol):
@@ -41,26 +35,14 @@ def sides(rows: Sequence[_Sides]) -> tuple[list[str], list[str]]:
     return [row.source for row in rows], [row.target for row in rows]
 
 
-def first_rows(windows: Iterator[Window]) -> tuple[Iterator[Window], Window]:
-    """Return the same windows, and their first ``CHECKED_ROWS`` rows."""
-    read: list[Window] = []
-    rows: Window = []
-    for window in windows:
-        read.append(window)
-        rows += window
-        if len(rows) >= CHECKED_ROWS:
-            break
-    return chain(read, windows), rows[:CHECKED_ROWS]
-
-
-def languages_of_rows(model: str, rows: Iterable[Row | BadRow]) -> tuple[str, str]:
+def languages_of_rows(model: str, rows: Sequence[Row]) -> tuple[str, str]:
     """Return the two languages of rows, by a model of more, which is given by its name.
 
     Raises SettingsError where the text does not tell.
     """
     name = ModelName.parse(model)
     processor = TextProcessor.load(name.folder, name.config)
-    told = told_languages(*sides([row for row in rows if isinstance(row, Row)]), processor)
+    told = told_languages(*sides(rows), processor)
     if told is None:
         raise SettingsError(
             f"{model} is a model of {len(processor.known)} languages, and the rows do not tell"
@@ -69,33 +51,16 @@ def languages_of_rows(model: str, rows: Iterable[Row | BadRow]) -> tuple[str, st
     return told
 
 
-def checked_windows(
-    windows: Iterable[Window], processor: TextProcessor, size: int, warn: Callable[[str], None]
-) -> Iterator[Window]:
-    """Yield windows of *size* rows; *warn* early of columns in other languages.
+def rows_doubt(rows: Sequence[Row], processor: TextProcessor) -> str:
+    """Return a warning of rows whose columns are in other languages than a processor's, or empty.
 
     Columns without text, such as web addresses, are in none.
     """
-    sample: list[Row] = []
-    checked = False
-
-    def check(rows: Sequence[Row]) -> None:
-        texts = sides(rows)
-        if not {kind_of_column(column) for column in texts} <= {"text", ""}:
-            return
-        doubt = column_doubt(*texts, processor)
-        if warning := doubt or swapped_columns(*texts, processor.languages):
-            warn(f"{warning} (--scol and --tcol choose columns)")
-
-    for window in windows:
-        if not checked:
-            sample += [row for row in window if isinstance(row, Row)][: CHECKED_ROWS - len(sample)]
-            checked = len(sample) == CHECKED_ROWS or len(window) < size
-            if checked:
-                check(sample)
-        yield window
-    if not checked:
-        check(sample)
+    texts = sides(rows)
+    if not {kind_of_column(column) for column in texts} <= {"text", ""}:
+        return ""
+    doubt = column_doubt(*texts, processor) or swapped_columns(*texts, processor.languages)
+    return doubt and f"{doubt} (--scol and --tcol choose columns)"
 
 
 def column_doubt(

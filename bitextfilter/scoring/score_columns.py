@@ -18,11 +18,10 @@ import numpy as np
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import BadRow, Row, RowReader
-from bitextfilter.io.vectors import GivenRows
+from bitextfilter.io.vectors import GivenRows, GivenVectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import vector_measures
-from bitextfilter.scoring.row_checks import sides
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.background import BackgroundSample
@@ -48,6 +47,14 @@ class ScoreLines:
     explain: Explain | None = None
     """Gives a last column of reasons."""
 
+    def head(self, reader: RowReader, measures: Sequence[str]) -> bytes:
+        """Return the line above those of the rows: of a header, or empty."""
+        names = (*measures, *(["reasons"] if self.explain else ()))
+        if not self.score_only:
+            return reader.first_line(names)
+        has_header = reader.header is not None and reader.starts
+        return "\t".join(names).encode() + b"\n" if has_header else b""
+
     def lines(self, window: Sequence[Row | BadRow], good: Sequence[Row], scores: Scores) -> bytes:
         """Return a line for each row of a window, its ``n`` *good* ones with scores ``(n, m)``.
 
@@ -56,7 +63,7 @@ class ScoreLines:
         cells = iter(["\t".join(cell(x, self.digits) for x in row) for row in scores.tolist()])
         empty = "\t" * (scores.shape[1] - 1)
         if self.explain is not None:
-            reasons = ("; ".join(each).split() for each in self.explain(*sides(good)))
+            reasons = ("; ".join(each).split() for each in self.explain(*_texts(good)))
             cells = map("\t".join, zip(cells, map(" ".join, reasons), strict=True))
             empty += "\t"
         lines = []
@@ -65,6 +72,10 @@ class ScoreLines:
             whole = row.line + b"\t" + found + row.ending
             lines.append(found + b"\n" if self.score_only else whole)
         return b"".join(lines)
+
+
+def _texts(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    return [row.source for row in rows], [row.target for row in rows]
 
 
 def cell(score: float, digits: int) -> str:
@@ -126,7 +137,7 @@ class ScoreColumns:
 
         *known*: the scores of measures of no model, ``(n,)`` each.
         """
-        texts = sides(rows)
+        texts = _texts(rows)
         if self._cached is None:
             scores = self._compute(*texts, [*self.of_model, *self._others])
         else:
@@ -163,17 +174,20 @@ class GivenColumns:
 
     def __init__(
         self,
-        rows: GivenRows,
+        files: Sequence[GivenVectors],
         measures: tuple[str, ...],
         background: BackgroundSample | None,
         threads: int = 1,
+        whole: bool = True,
     ) -> None:
-        """Take the vectors of the *rows*, and the sample that margins are measured against.
+        """Take the vectors of both sides, and the sample that margins are measured against.
+
+        *whole*: whether the rows are all of the text.
 
         Raises SettingsError for a measure that needs more than vectors.
         """
-        self.measures, self._rows, self._threads = measures, rows, threads
-        self._background = background
+        self.measures, self._files, self._threads = measures, files, threads
+        self._background, self._whole = background, whole
         for name in measures:
             needs = MEASURES[name].needs if name in MEASURES else "translators"
             if needs == "neighbours" and background is None:
@@ -189,11 +203,12 @@ class GivenColumns:
     @property
     def dim(self) -> int:
         """See :meth:`ScoreColumns.dim`."""
-        return self._rows.files[0].dim
+        return self._files[0].dim
 
     def rows(self, reader: RowReader) -> Iterable[Row | BadRow]:
         """Return the rows of a reader; a row without a finite vector is bad."""
-        return GivenRows(reader, self._rows.files)
+        self._rows = GivenRows(reader, self._files, self._whole)
+        return self._rows
 
     def vectors(self, rows: Sequence[Row], side: int) -> Vectors:
         """See :meth:`ScoreColumns.vectors`."""

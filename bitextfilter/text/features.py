@@ -25,9 +25,22 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Vectors
 from bitextfilter.text.composition import normal_form
-from bitextfilter.text.negations import NEGATION_PARTS, NEGATION_WORDS
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, RaggedStore, TokenTable
+
+NEGATION_WORDS = frozenset(
+    """
+    not never no none nobody nothing neither nor without cannot nicht nie niemals nichts niemand
+    kein keine keinen keinem keiner keines weder ohne pas jamais rien aucun aucune sans non nunca
+    jamás não nem niet geen nooit inte aldrig ikke ej není nikdy bez не нет ни никогда без
+    """.split()  # noqa: SIM905 - a list would be a page long
+)
+"""Negations of all languages together, in lower case. Trained classifiers depend on this set."""
+
+NEGATION_PARTS = NEGATION_WORDS.union(
+    ["t", "n", "hardly", "kaum", "nein", "nirgends", "nirgendwo", "ni"]
+)
+"""The same and more, where words are cut at apostrophes (don't: don ' t; n'est: n ' est)."""
 
 _EDGE = 1 << 33
 """In place of the hash of a word, which is below 2³²: the start or the end of a sentence."""

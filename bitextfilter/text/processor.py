@@ -192,6 +192,10 @@ class TextProcessor:
         language = own_language(language, self.known)
         return [self.normalisation(sentence, language) for sentence in sentences]
 
+    def side(self, language: str) -> int:
+        """Return the side, 0 or 1, of a known language in training: of more than two, all are 0."""
+        return self.known.index(own_language(language, self.known)) if len(self.known) <= 2 else 0
+
     def cut(self, word: str) -> list[str]:
         """Return the pieces of a normalised word of a script without spaces; others stay whole."""
         if not is_unspaced(word):

@@ -251,7 +251,7 @@ def test_agrees_with_the_definition(quality: float) -> None:
         score = right * (quality + (1 - quality) * flawless[0]) if quality else right
         logits.append(math.log(score / (1 - score)))
     classifier.temperature.fill_(max(map(abs, logits)) / 3)
-    found = classifier.scorer_factory(Reading(encode))(*sides(SOURCES, TARGETS))(places, places)
+    found = classifier.scorer(Reading(encode))(*sides(SOURCES, TARGETS), places, places)
     expected = 1 / (1 + np.exp(-np.array(logits) / float(classifier.temperature)))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.ptp(expected) > 0.01
@@ -280,18 +280,18 @@ def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> No
     both = sides(texts, texts)
     classifier = make(replace(SETTINGS, **changes))
     languages = ("en", "de")
-    whole = classifier.scorer_factory(Reading(encode, languages=languages))(*both)(i, j)
+    whole = classifier.scorer(Reading(encode, languages=languages))(*both, i, j)
     assert np.ptp(np.log(whole)) > 0.3
     order = chance.permutation(400)
-    scoring = classifier.scorer_factory(Reading(encode, threads=2, languages=languages))
-    assert np.array_equal(scoring(*both)(i[order], j[order]), whole[order])
-    assert np.array_equal(scoring(*both)(i[:7], j[:7]), whole[:7])
+    scoring = classifier.scorer(Reading(encode, threads=2, languages=languages))
+    assert np.array_equal(scoring(*both, i[order], j[order]), whole[order])
+    assert np.array_equal(scoring(*both, i[:7], j[:7]), whole[:7])
     for pair in range(12):
         one = sides([texts[i[pair]]], [texts[j[pair]]])
-        alone = classifier.scorer_factory(Reading(encode, languages=languages))(*one)
+        alone = classifier.scorer(Reading(encode, languages=languages))
         only = np.zeros(1, np.int64)
-        assert np.array_equal(alone(only, only), whole[pair : pair + 1])
-    assert scoring(*both)(i[:0], j[:0]).shape == (0,)
+        assert np.array_equal(alone(*one, only, only), whole[pair : pair + 1])
+    assert scoring(*both, i[:0], j[:0]).shape == (0,)
 
 
 def test_text_in_another_language_lowers_the_score() -> None:
@@ -299,11 +299,9 @@ def test_text_in_another_language_lowers_the_score() -> None:
     sources = ["We shall meet again next week.", "Nous nous reverrons demain.", "5", "Tom"]
     targets = ["Wir sehen uns nächste Woche wieder.", "Wir sehen uns morgen.", "5", "Sejdeme se."]
     both, places = sides(sources, targets), np.arange(4)
-    plain = make().scorer_factory(Reading(encode))(*both)(places, places).astype(np.float64)
+    plain = make().scorer(Reading(encode))(*both, places, places).astype(np.float64)
     classifier = make(replace(SETTINGS, language_weight=0.5))
-    found = classifier.scorer_factory(Reading(encode, languages=("en", "de")))(*both)(
-        places, places
-    )
+    found = classifier.scorer(Reading(encode, languages=("en", "de")))(*both, places, places)
     identifier, offsets = load_ngram_identifier(), np.zeros(4)
     for language, texts in (("en", sources), ("de", targets)):
         logits = np.log(identifier.probabilities(identifier.evidence(texts)))
@@ -322,17 +320,17 @@ def test_text_in_another_language_lowers_the_score() -> None:
     halved = classifier.offsets((sources, targets), ("en", "de"), lambda word: (word,))
     np.testing.assert_allclose(halved, added / 2)
     for unknown in (None, ("xx", "yy")):
-        same = classifier.scorer_factory(Reading(encode, languages=unknown))(*both)(places, places)
+        same = classifier.scorer(Reading(encode, languages=unknown))(*both, places, places)
         assert np.array_equal(same, plain.astype(np.float32))
 
 
 def test_words_beyond_the_limit_are_not_read() -> None:
-    scoring, places = make().scorer_factory(Reading(encode)), np.zeros(1, np.int64)
+    scoring, places = make().scorer(Reading(encode)), np.zeros(1, np.int64)
     target = encode(["Wort"], 1), ["Wort"]
 
     def score(words: int, end: str) -> float:
         source = encode(["one vector for all"], 0), ["word " * words + end]
-        return float(scoring(source, target)(places, places)[0])
+        return float(scoring(source, target, places, places)[0])
 
     assert score(MOST_WORDS, "Wort 5") == score(MOST_WORDS, "")
     assert score(MOST_WORDS - 2, "Wort 5") != score(MOST_WORDS, "")
@@ -417,8 +415,8 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     assert isinstance(again, WordClassifier)
     assert again.settings == SETTINGS
     both = sides(SOURCES, TARGETS)
-    expected = classifier.scorer_factory(Reading(encode))(*both)(places, places)
-    assert np.array_equal(again.scorer_factory(Reading(encode))(*both)(places, places), expected)
+    expected = classifier.scorer(Reading(encode))(*both, places, places)
+    assert np.array_equal(again.scorer(Reading(encode))(*both, places, places), expected)
     section = json.loads((tmp_path / "config.json").read_text())["classifier"]
     assert section["kind"] == "words"
     for wrong in ({**section, "kind": "letters"}, {**section, "word_length": 0}, [1]):
@@ -474,7 +472,7 @@ def test_the_new_layer_of_a_carried_copy_is_silent() -> None:
         classifier.network.hidden.weight[:, silent] = 0
     rows = np.arange(len(SOURCES))
     found = [
-        each.eval().scorer_factory(Reading(encode))(*sides(SOURCES, TARGETS))(rows, rows)
+        each.eval().scorer(Reading(encode))(*sides(SOURCES, TARGETS), rows, rows)
         for each in (classifier, carried)
     ]
     np.testing.assert_allclose(*found, atol=1e-6)
@@ -487,7 +485,7 @@ def test_a_copy_of_the_same_width_scores_the_same() -> None:
     take_statistics(copied, classifier)
     rows = np.arange(len(SOURCES))
     found = [
-        each.eval().scorer_factory(Reading(encode))(*sides(SOURCES, TARGETS))(rows, rows)
+        each.eval().scorer(Reading(encode))(*sides(SOURCES, TARGETS), rows, rows)
         for each in (classifier, copied)
     ]
     np.testing.assert_array_equal(*found)
@@ -511,7 +509,7 @@ def test_a_copy_of_an_older_one_sees_more_and_scores_the_same(
     take_statistics(copied, classifier)
     rows = np.arange(len(SOURCES))
     found = [
-        each.eval().scorer_factory(Reading(encode))(*sides(SOURCES, TARGETS))(rows, rows)
+        each.eval().scorer(Reading(encode))(*sides(SOURCES, TARGETS), rows, rows)
         for each in (classifier, copied)
     ]
     np.testing.assert_allclose(*found, atol=1e-5)

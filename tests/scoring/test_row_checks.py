@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import io
-from itertools import chain
 
 import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import BadRow, Columns, Row, RowReader
+from bitextfilter.io.rows import Columns, Row, RowReader
 from bitextfilter.models.folders import PRETRAINED, read_config
 from bitextfilter.scoring.row_checks import (
-    CHECKED_ROWS,
-    checked_windows,
     column_doubt,
-    first_rows,
     languages_of_rows,
+    rows_doubt,
     sides,
 )
 from bitextfilter.scoring.score_columns import ScoreLines, cell
@@ -115,9 +112,9 @@ def test_lines_of_rows_good_and_bad() -> None:
     assert form.lines(window, good, lengths) == b"3\t1\ta b c; !\n\t\t\n1\t4\td e ; !\n"
 
 
-def rows_of(sources: list[str], targets: list[str]) -> list[Row | BadRow]:
+def rows_of(sources: list[str], targets: list[str]) -> list[Row]:
     text = "".join(map("{}\t{}\n".format, sources, targets)).encode()
-    return list(RowReader(io.BytesIO(text), "pairs"))
+    return [row for row in RowReader(io.BytesIO(text), "pairs") if isinstance(row, Row)]
 
 
 ENGLISH = [f"the cats were sleeping on the sofa in our house, for {n} days" for n in range(20)]
@@ -126,20 +123,14 @@ GERMAN = [f"die Katzen haben in unserem Haus auf dem Sofa geschlafen, {n} Tage" 
 
 def test_the_first_rows_tell_the_languages() -> None:
     rows = rows_of(ENGLISH, GERMAN)
-    windows, first = first_rows(iter([rows] * 60))
-    assert len(first) == CHECKED_ROWS and len(list(chain(*windows))) == 1200
-    assert languages_of_rows("multi", first) == ("en", "de")
+    assert languages_of_rows("multi", rows) == ("en", "de")
     with pytest.raises(SettingsError, match="do not tell which two"):
         languages_of_rows("multi", rows[:3])
 
 
-@pytest.mark.parametrize("size", [5, 20, 50])
-def test_columns_are_checked_once(size: int) -> None:
+def test_columns_in_other_languages() -> None:
     processor = TextProcessor.load(PRETRAINED / "en-de", read_config(PRETRAINED / "en-de"))
-    for left, right, warned in ((ENGLISH, GERMAN, 0), (GERMAN, ENGLISH, 1)):
-        said: list[str] = []
-        rows = rows_of(left, right)
-        windows = [rows[start : start + size] for start in range(0, len(rows), size)]
-        assert list(checked_windows(windows, processor, size, said.append)) == windows
-        assert len(said) == warned
-        assert all("--scol" in line for line in said)
+    assert rows_doubt(rows_of(ENGLISH, GERMAN), processor) == ""
+    assert rows_doubt(rows_of(ENGLISH, ["example.org/path/file"] * 20), processor) == ""
+    swapped = rows_doubt(rows_of(GERMAN, ENGLISH), processor)
+    assert "swapped" in swapped and "--scol" in swapped

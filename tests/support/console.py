@@ -1,9 +1,10 @@
-"""What the tests know of the console scripts: setup.cfg is the only list."""
+"""The console scripts: setup.cfg is their only list; they are called in the process, or started."""
 
 from __future__ import annotations
 
 import configparser
 import importlib
+import io
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
+from click.testing import CliRunner, Result
 
 ROOT = Path(__file__).parents[2]
 BIN = ROOT / "bin"
@@ -50,6 +52,37 @@ def options(name: str) -> set[str]:
     parameters = [p for _, sub in leaves(name) for p in sub.params if isinstance(p, click.Option)]
     names = {word for p in parameters for word in (*p.opts, *p.secondary_opts)}
     return {word for word in names if word.startswith("--")} - {"--help", "--version"}
+
+
+def invoke(
+    tool: click.Command | str,
+    *words: object,
+    data: str | bytes = b"",
+    code: int | None = 0,
+    env: Mapping[str, str | None] | None = None,
+) -> Result:
+    """Call a command, or the one of this name, in the process; it must end with *code*, if any."""
+    called = command(tool) if isinstance(tool, str) else tool
+    result = CliRunner().invoke(called, [str(word) for word in words], input=data, env=env)
+    assert code is None or result.exit_code == code, f"{result.output}{result.exception!r}"
+    return result
+
+
+def says_one_line(result: Result, code: int, *messages: str) -> None:
+    """Assert that a command wrote nothing but one line on stderr, with all these messages."""
+    assert (result.exit_code, result.stdout_bytes) == (code, b""), result.output
+    assert result.stderr.count("\n") == 1, result.stderr
+    assert not [message for message in messages if message not in result.stderr], result.stderr
+
+
+def lines(result: Result) -> list[bytes]:
+    """Return the lines on stdout as they are."""
+    return io.BytesIO(result.stdout_bytes).readlines()
+
+
+def table(result: Result) -> list[list[str]]:
+    """Return the lines on stdout, cut at tabs."""
+    return [line.decode().rstrip("\n").split("\t") for line in lines(result)]
 
 
 def run(

@@ -21,7 +21,7 @@ from bitextfilter.training.settings import ClassifierTraining
 DIM = 12
 ROWS = 600
 WORDS = [f"w{chr(97 + i // 10)}{chr(97 + i % 10)}" for i in range(60)]
-TRAINING = ClassifierTraining(epochs=8, batch_size=32, learning_rate=0.003, vector_noise=0.2)
+TRAINING = ClassifierTraining(epochs=5, batch_size=32, learning_rate=0.005, vector_noise=0.2)
 
 
 def encode(sentences: Sequence[str]) -> Vectors:
@@ -153,8 +153,8 @@ def test_training_and_scoring_see_the_same_words() -> None:
     classifier, rows = WordClassifier(shape).eval(), np.arange(20)
     pairs.prepare(classifier)
     classifier.counts[1] //= 9  # words are rarer on one side
-    scoring = classifier.scorer_factory(Reading(lambda texts, _side: encode(texts)))
-    found = scoring((encode(sources), sources), (encode(targets), targets))(rows, rows)
+    scoring = classifier.scorer(Reading(lambda texts, _side: encode(texts)))
+    found = scoring((encode(sources), sources), (encode(targets), targets), rows, rows)
     with torch.no_grad():
         expected = torch.sigmoid(pairs.logits(classifier, rows)[:, 0]).numpy()
     np.testing.assert_allclose(found, expected, atol=1e-3)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bitextfilter.commands.frame.first_rows import rows_of
 from bitextfilter.commands.frame.options import as_amount, as_fraction, option
 from bitextfilter.errors import DeviceError, InputError
-from bitextfilter.io.rows import BadRow, Row, RowParser, RowReader, WantedColumn, number_of
+from bitextfilter.io.rows import RowReader, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.commands.frame.run import Run
@@ -29,18 +30,6 @@ _REMEDY = (
     "--model names the model of the scores, --scol and --tcol the columns of their texts;"
     " or give a number for the cut"
 )
-
-
-def rows_of(run: Run, reader: RowReader, lines: Sequence[bytes], *more: WantedColumn) -> list[Row]:
-    """Return the good rows among the first lines of a reader: source, target, and *more* columns.
-
-    Rows that lack one are left out.
-    """
-    wanted = (*run.row_settings.columns.wanted(), *more)
-    parser = RowParser(reader.name, wanted, [reader.place(column) for column in wanted])
-    first = 1 if reader.header is None else 2
-    parsed = (parser.row(number, line) for number, line in enumerate(lines, first))
-    return [row for row in parsed if isinstance(row, Row)]
 
 
 @dataclass(frozen=True)
@@ -100,20 +89,6 @@ class CutCheck:
             message += f" ({doubt})"
         file, line = run.place_of(row.number, name)
         raise InputError(message, file=file, line=line, remedy=_REMEDY)
-
-
-def name_languages(run: Run, rows: Sequence[Row | BadRow]) -> None:
-    """Let first rows name the two languages of the model of a run, which has more.
-
-    Raises SettingsError where the text does not tell.
-    """
-    from bitextfilter.models.folders import naming_pair
-    from bitextfilter.scoring.row_checks import languages_of_rows
-
-    assert run.model_name is not None, "the command has ModelName"
-    told = languages_of_rows(run.model_name, rows)
-    run.note(f"the columns look like {told[0]} and {told[1]} (--languages chooses others)")
-    run.model_name = naming_pair(run.model_name, told)
 
 
 _SIDES = ("source", "target")

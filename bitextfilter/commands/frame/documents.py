@@ -110,7 +110,8 @@ def warn_of_languages(
     run: Run, model: Model, sides: Sequence[Sequence[str]], name: str = ""
 ) -> bool:
     """Warn of texts that seem to be in other languages than the model's; returns whether so."""
-    from bitextfilter.scoring.row_checks import CHECKED_ROWS, column_doubt
+    from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
+    from bitextfilter.scoring.row_checks import column_doubt
 
     first, second = (side[:CHECKED_ROWS] for side in sides)
     warning = column_doubt(first, second, model.processor)

@@ -14,7 +14,7 @@ import click
 from bitextfilter.corpus.formats.base import FORMATS, format_of
 from bitextfilter.io.files import is_table, without_ending
 from bitextfilter.io.records import parse_json
-from bitextfilter.io.rows import UNFIT_REASON, BadRow, Row, is_blank
+from bitextfilter.io.rows import UNFIT_REASON, BadRow, Row, RowParser, WantedColumn, is_blank
 from bitextfilter.io.sources import PACKERS, packed_form
 from bitextfilter.text.input_checks import (
     columns_doubt,
@@ -26,6 +26,7 @@ from bitextfilter.text.input_checks import (
 if TYPE_CHECKING:
     from bitextfilter.commands.frame.run import Run
     from bitextfilter.io.rows import RowReader
+    from bitextfilter.text.processor import TextProcessor
 
 CHECKED_ROWS = 1000
 _OPTIONS = {"source": "--scol", "target": "--tcol", "sentence": "--column"}
@@ -113,6 +114,41 @@ def _doubt_of_columns(
     sources, targets = zip(*pairs, strict=True)
     swapped = swapped_columns(sources, targets, languages)
     return swapped and f"{swapped} (--scol and --tcol choose columns)"
+
+
+def rows_of(run: Run, reader: RowReader, lines: Sequence[bytes], *more: WantedColumn) -> list[Row]:
+    """Return the good rows among the first lines of a reader: source, target, and *more* columns.
+
+    Rows that lack one are left out.
+    """
+    wanted = (*run.row_settings.columns.wanted(), *more)
+    parser = RowParser(reader.name, wanted, [reader.place(column) for column in wanted])
+    first = 1 if reader.header is None else 2
+    parsed = (parser.row(number, line) for number, line in enumerate(lines, first))
+    return [row for row in parsed if isinstance(row, Row)]
+
+
+def languages_of_columns(run: Run, rows: Sequence[Row]) -> tuple[str, str]:
+    """Return the two languages of first rows, for a model of more; stderr gets them, too.
+
+    Raises SettingsError where the text does not tell.
+    """
+    from bitextfilter.scoring.row_checks import languages_of_rows
+
+    told = languages_of_rows(str(run.model_name), rows)
+    run.note(f"the columns look like {told[0]} and {told[1]} (--languages chooses others)")
+    return told
+
+
+def watch_languages(run: Run, reader: RowReader, processor: TextProcessor) -> None:
+    """Warn of columns in other languages than a processor's, once the first rows are read."""
+    from bitextfilter.scoring.row_checks import rows_doubt
+
+    def check(lines: list[bytes]) -> None:
+        if doubt := rows_doubt(rows_of(run, reader, lines), processor):
+            run.warn(doubt)
+
+    reader.watch(check, CHECKED_ROWS)
 
 
 _BEGINNINGS = {
