@@ -1,8 +1,8 @@
 """Settings: declared once, checked in one way, listed with their meanings.
 
 A group of settings is a frozen dataclass derived from :class:`Settings`, whose fields are made by
-:func:`setting`; it may say what a field is called on the command line. Files and command lines come in through :func:`from_mapping`, which refuses unknown
-names, and values without effect.
+:func:`setting`, with the options of some on the command line. Files and assignments come in
+through :func:`from_mapping`, which refuses unknown names, and values without effect.
 """
 
 from __future__ import annotations
