@@ -25,15 +25,7 @@ from bitextfilter.pairs.base import (
 from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier, save_classifier
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.scoring.model import Model, distinct
-from bitextfilter.settings import (
-    Settings,
-    from_0,
-    from_1,
-    from_mapping,
-    group_rows,
-    none_of,
-    setting,
-)
+from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, setting
 from bitextfilter.similarity.neighbours import NEIGHBOURS
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
@@ -157,8 +149,10 @@ class ClassifierConfig(Settings):
         "quality of a pair with a minor error (--nearly); a translation has 1, any other pair 0",
         within=">= 0, < 0.5",
     )
-    sum_weight: float = from_0(
-        1.0, "of the sum of the two outputs, where there are two: 0 lets the worse one decide alone"
+    sum_weight: float = setting(
+        1.0,
+        "of the sum of the two outputs, where there are two: 0 lets the worse one decide alone",
+        within=">= 0",
     )
     features: str = setting(
         "products",
@@ -171,18 +165,20 @@ class ClassifierConfig(Settings):
         "describe length, figures, names and spelling beside the vector",
         needs="kind=sentences",
     )
-    width: int = from_1(64, "units of a word in its context", needs="kind=words")
-    bigrams: int = from_0(
+    width: int = setting(64, "units of a word in its context", within=">= 1", needs="kind=words")
+    bigrams: int = setting(
         1 << 21,
         "buckets of the hashes that bigrams are counted by, four to a byte; 0: none are",
+        within=">= 0",
         needs="kind=words",
     )
-    language_weight: float = from_0(
+    language_weight: float = setting(
         0.8,
         "lowers a score's logit by so many times the nats by which another language leads",
+        within=">= 0",
         needs="kind=words",
     )
-    hidden: int = from_1(512, "units of a hidden layer")
+    hidden: int = setting(512, "units of a hidden layer", within=">= 1")
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
     """Keep the matrices as int8 in the model; the report is of the float32 ones."""

@@ -177,3 +177,14 @@ class Budget:
 
 def _share(part: int, whole: int) -> float | None:
     return round(part / whole, 6) if whole else None
+
+
+@dataclass(frozen=True)
+class CutMeasure:
+    """The measure of scores, for the recommended cut."""
+
+    similarity: str | None = option(
+        "--similarity",
+        "Measure of the score, for the recommended cut  [default: by header, or bitext-score's]",
+        THRESHOLD_MEASURES,
+    )

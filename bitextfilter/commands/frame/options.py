@@ -35,7 +35,6 @@ from bitextfilter.commands.frame.words import (
 )
 from bitextfilter.io.files import is_table, stream_name
 from bitextfilter.io.rows import Columns, number_of
-from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 from bitextfilter.settings import nearest
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ DEFAULT_MODEL = "en-de"
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
-NO_CUT: Literal["none"] = "none"
 RECOMMENDED: Literal["recommended"] = "recommended"
 
 MinScore = float | Literal["recommended"]
@@ -123,11 +121,6 @@ def as_min_score(value: str) -> MinScore:
     except click.BadParameter as error:
         near = nearest(value, [RECOMMENDED])
         raise click.BadParameter(f"{error.message}, nor is it {RECOMMENDED}{near}") from error
-
-
-def as_optional_min_score(value: str) -> MinScore | Literal["none"]:
-    """Read a score, ``recommended``, or ``none``."""
-    return NO_CUT if value == NO_CUT else as_min_score(value)
 
 
 def as_most_bad(value: str) -> int | Fraction:
@@ -429,17 +422,6 @@ class ModelName:
         if self.model is None or self.languages is None:
             return self.model
         return f"{self.model}:{','.join(self.languages)}"
-
-
-@dataclass(frozen=True)
-class CutMeasure:
-    """The measure of scores, for the recommended cut."""
-
-    similarity: str | None = option(
-        "--similarity",
-        "Measure of the score, for the recommended cut  [default: by header, or bitext-score's]",
-        THRESHOLD_MEASURES,
-    )
 
 
 SHARD_ROWS = 24576
