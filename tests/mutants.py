@@ -31,6 +31,7 @@ CORE = {
     "scoring/": "scoring commands/test_score.py commands/test_cut_check.py commands/test_rank.py",
     "similarity/": "similarity search scoring/test_model.py",
     "search/": "search similarity commands/test_align.py",
+    "pairs/": "pairs scoring/test_model.py",
     "mining/": "mining commands/test_align.py commands/test_align_documents.py",
     "filters/": "filters commands/test_filter.py",
     "corpus/": "corpus commands/test_dedup.py commands/test_fix.py",
@@ -135,12 +136,15 @@ def tried(mutant: Mutant, work: Path) -> str:
     package = work / "bitextfilter"
     if not package.exists():
         shutil.copytree(ROOT / "bitextfilter", package)
-    file = package / where[0].relative_to(ROOT / "bitextfilter")
+    own = where[0].relative_to(ROOT / "bitextfilter")
+    file = package / own
     text = file.read_text(encoding="utf-8")
     lines = text.split("\n")
     lines[where[1]] = mutant["new"]
     file.write_text("\n".join(lines), encoding="utf-8")
-    part = next(part for part in CORE if mutant["file"].startswith(part))
+    part = next(
+        part for place in (str(own), mutant["file"]) for part in CORE if place.startswith(part)
+    )
     names = [ROOT / "tests" / name for name in CORE[part].split()]
     line = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     line += ["-c", str(ROOT / "setup.cfg"), "--rootdir", str(ROOT)]

@@ -4,6 +4,10 @@ Two encoders may stand side by side as one. The vector of a sentence is then the
 each scaled to length 1 and then to the root of its weight; the weights sum to 1. So the cosine of
 two sentences is the weighted mean of the two cosines.
 
+The vectors of an encoder may also be shortened. They are turned so that their first numbers hold
+the most of a sample's vectors, and cut: the N numbers that lose the least, in squares (Pearson
+1901), without a training for it, such as that of Matryoshka representations (Kusupati et al. 2022).
+
 Letters: n sentences, d dimensions.
 """
 
@@ -111,3 +115,56 @@ def row_lengths(rows: NDArray[np.floating]) -> NDArray[np.float64]:
         squares = squares[:, :half]
     lengths: NDArray[np.float64] = np.sqrt(squares[:, 0])
     return lengths
+
+
+_BLOCK_ROWS = 256
+"""Vectors turned at a time, so that a row does not depend on how many there are."""
+
+
+def principal_directions(vectors: Vectors) -> Vectors:
+    """Return the directions ``(dim, dim)`` of vectors ``(n, dim)``, the strongest first.
+
+    They are columns: the eigenvectors of the second moments, each with its largest number
+    positive.
+    """
+    rows = vectors.astype(np.float64)
+    _, directions = np.linalg.eigh(rows.T @ rows)
+    directions = directions[:, ::-1]
+    largest = np.abs(directions).argmax(axis=0)
+    signs = np.sign(directions[largest, np.arange(directions.shape[1])])
+    return np.asarray(directions * signs, dtype=np.float32)
+
+
+class ShorterEncoder:
+    """An encoder whose vectors have fewer numbers. Imports torch."""
+
+    def __init__(self, encoder: SentenceEncoder, directions: Vectors) -> None:
+        """*directions*: the vectors of *encoder* times these, ``(encoder.dim, dim)``."""
+        import torch
+
+        self._encoder = encoder
+        self._directions = torch.from_numpy(np.ascontiguousarray(directions))
+        self.processor, self.languages = encoder.processor, encoder.languages
+        self.dim, self.most = directions.shape[1], encoder.most
+
+    def encode(self, sentences: Sequence[str], language: str) -> Vectors:
+        """See :meth:`Encoder.encode`."""
+        return self.shorten(self._encoder.encode(sentences, language))
+
+    def shorten(self, vectors: Vectors) -> Vectors:
+        """Turn and cut vectors ``(n, encoder.dim)`` of the whole encoder → ``(n, dim)``."""
+        import torch
+
+        out = np.empty((len(vectors), self.dim), dtype=np.float32)
+        block = torch.zeros(_BLOCK_ROWS, self._encoder.dim)
+        for first in range(0, len(vectors), _BLOCK_ROWS):
+            rows = vectors[first : first + _BLOCK_ROWS]
+            block[: len(rows)] = torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32))
+            out[first : first + len(rows)] = (block @ self._directions)[: len(rows)].numpy()
+        return out
+
+    def arithmetic(self) -> list[str]:
+        """See :meth:`SentenceEncoder.arithmetic`."""
+        from bitextfilter.models.device import CPU, arithmetic  # imports torch
+
+        return [*self._encoder.arithmetic(), *arithmetic(CPU)]

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.encoders.protocol import SentenceEncoder
+from bitextfilter.encoders.protocol import SentenceEncoder, ShorterEncoder, principal_directions
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
@@ -32,9 +32,6 @@ from bitextfilter.similarity.neighbours import MARGINS
 from bitextfilter.similarity.vectors import cosine_pairs_at, euclidean_pairs, unit_rows
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.words import sentence_list
-
-if TYPE_CHECKING:
-    from bitextfilter.encoders.shorter import ShorterEncoder
 
 Text = TypeVar("Text", str, tuple[str, str])
 
@@ -172,11 +169,11 @@ class Model:
             if name not in MEASURES:
                 raise SettingsError(f"similarity {none_of(name, MEASURES)}")
             needs = MEASURES[name].needs
-            if needs == "classifier" and (width := ModelName.parse(self.name).width) is not None:
-                raise SettingsError(
-                    f"{name} takes whole vectors; leave @{width} out of {self.name}"
-                )
             if needs == "classifier" and self.classifier is None:
+                if (width := ModelName.parse(self.name).width) is not None:
+                    raise SettingsError(
+                        f"{name} takes whole vectors; leave @{width} out of {self.name}"
+                    )
                 raise SettingsError(
                     f"{name} needs a classifier, and the model {self.name} has none;"
                     " bitext-train-classifier makes one"
@@ -298,8 +295,6 @@ def shorter(
     languages have them. Raises ModelError where it has no sample, and SettingsError for a width
     that is no less than the encoder's.
     """
-    from bitextfilter.encoders.shorter import ShorterEncoder, principal_directions  # imports torch
-
     if background is None:
         raise ModelError(f"{folder}: stores no neighbours, by which @{width} shortens vectors")
     if width >= encoder.dim:

@@ -22,7 +22,6 @@ from bitextfilter.io.vectors import GivenRows, GivenVectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import vector_measures
-from bitextfilter.scoring.row_checks import sides
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.background import BackgroundSample
@@ -64,7 +63,7 @@ class ScoreLines:
         cells = iter(["\t".join(cell(x, self.digits) for x in row) for row in scores.tolist()])
         empty = "\t" * (scores.shape[1] - 1)
         if self.explain is not None:
-            reasons = ("; ".join(each).split() for each in self.explain(*sides(good)))
+            reasons = ("; ".join(each).split() for each in self.explain(*_texts(good)))
             cells = map("\t".join, zip(cells, map(" ".join, reasons), strict=True))
             empty += "\t"
         lines = []
@@ -73,6 +72,10 @@ class ScoreLines:
             whole = row.line + b"\t" + found + row.ending
             lines.append(found + b"\n" if self.score_only else whole)
         return b"".join(lines)
+
+
+def _texts(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    return [row.source for row in rows], [row.target for row in rows]
 
 
 def cell(score: float, digits: int) -> str:
@@ -134,7 +137,7 @@ class ScoreColumns:
 
         *known*: the scores of measures of no model, ``(n,)`` each.
         """
-        texts = sides(rows)
+        texts = _texts(rows)
         if self._cached is None:
             scores = self._compute(*texts, [*self.of_model, *self._others])
         else:

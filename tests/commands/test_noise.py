@@ -14,8 +14,14 @@ from console import ROOT
 
 from bitextfilter.commands.noise import main
 from bitextfilter.damage.mistakes import MISTAKES
-from bitextfilter.damage.noise import CLEAN, CRAWL_NOISE, NOISE_KINDS, NoiseSettings, noisy_pairs
-from bitextfilter.text.negations import REMOVABLE_NEGATIONS
+from bitextfilter.damage.noise import (
+    CLEAN,
+    CRAWL_NOISE,
+    NOISE_KINDS,
+    REMOVABLE_NEGATIONS,
+    NoiseSettings,
+    noisy_pairs,
+)
 
 NAMES = [f"Anna{letter}" for letter in "abcdefgh"] * 5
 PAIRS = [

@@ -15,7 +15,7 @@ from console import command
 from toys import DIM, as_older, toy_many, toy_model
 
 import bitextfilter
-from bitextfilter.encoders.shorter import ShorterEncoder, principal_directions
+from bitextfilter.encoders.protocol import ShorterEncoder, principal_directions
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models import folders
 from bitextfilter.models.folders import (

@@ -99,6 +99,7 @@ def test_long_pairs_are_left_out(tmp_path: Path) -> None:
         ("a\n", ("en", "de"), 1, "1 column, expected 2"),
         ("en\tde\na\t\n", (), None, "no pairs to train on"),
         ("", (), 1, "the header has ''"),
+        ("en\tde\na\tb\n", (), None, "no pair has a sentence of fr"),
     ],
 )
 def test_bad_tables(
@@ -107,12 +108,7 @@ def test_bad_tables(
     with pytest.raises(InputError, match=message) as error:
         read_multilingual([file(tmp_path, text, *languages)], KNOWN)
     assert error.value.line == line
-    assert error.value.file is not None
-
-
-def test_a_language_without_a_pair_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no pair has a sentence of fr"):
-        read_multilingual([file(tmp_path, "en\tde\na\tb\n")], KNOWN)
+    assert "no pair has" in message or error.value.file is not None
 
 
 def corpus(sizes: dict[tuple[str, str], int]) -> MultilingualCorpus:
@@ -142,11 +138,8 @@ def test_chances_are_powers_of_the_sizes() -> None:
             chances(made, settings),
             [expected[0] * (1 - share), expected[1] * (1 - share), share],
         )
-
-
-def test_without_other_pairs_all_are_of_the_first_language() -> None:
-    made = corpus({("en", "de"): 9, ("en", "fr"): 9})
-    assert chances(made, TrainingSettings(without_first=0.3)).tolist() == [0.5, 0.5]
+    others = corpus({("en", "de"): 9, ("en", "fr"): 9})
+    assert chances(others, TrainingSettings(without_first=0.3)).tolist() == [0.5, 0.5]
 
 
 def test_mega_batches_are_of_one_pair_of_languages_in_proportion() -> None:
@@ -234,11 +227,13 @@ def test_batches_of_three_languages() -> None:
     [
         ({"without_first": 0.6, "three_way": 0.5}, "at most 1, not 1.1"),
         ({"three_way": 0.5, "triplet": 1.0}, "training.three_way goes with training.ranking alone"),
+        ({"translation": 1.0}, "a decoder writes one of two languages"),
     ],
 )
 def test_shares_that_do_not_go_together(wrong: dict[str, float], message: str) -> None:
+    check_multilingual(SETTINGS)
     with pytest.raises(SettingsError, match=message):
-        check_multilingual(TrainingSettings(translation=0, autoencoding=0, **wrong))
+        check_multilingual(TrainingSettings(**{"translation": 0, "autoencoding": 0, **wrong}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("skip", [3, 30, 333])
@@ -248,9 +243,3 @@ def test_a_resumed_run_reads_the_same(skip: int) -> None:
     for (one, rows), (other, again) in zip(whole, made.mega_batches(SETTINGS, skip), strict=False):
         assert one is other
         assert [row.tolist() for row in rows] == [row.tolist() for row in again]
-
-
-def test_a_decoder_takes_two_languages() -> None:
-    check_multilingual(SETTINGS)
-    with pytest.raises(SettingsError, match="a decoder writes one of two languages"):
-        check_multilingual(TrainingSettings())

@@ -37,7 +37,7 @@ def text(seed: int, sentences: int, words: int) -> Sentences:
 
 
 SMALL = text(1, 40, 12)
-LARGE = text(2, 400, 150)
+LARGE = text(2, 300, 60)
 
 
 class Naive:
@@ -112,8 +112,7 @@ def contexts(sentences: Sentences) -> list[list[str]]:
     return [[], *seen, *(drawn.choices(words, k=drawn.randrange(1, 6)) for _ in range(15))]
 
 
-@pytest.mark.parametrize("minimum", [1, 2])
-@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize(("order", "minimum"), [(1, 1), (2, 1), (3, 2), (4, 1), (4, 2)])
 @pytest.mark.parametrize("sentences", [SMALL, LARGE], ids=["small", "large"])
 def test_probabilities_are_those_of_the_equations(
     sentences: Sentences, order: int, minimum: int
@@ -199,8 +198,7 @@ def test_settings() -> None:
         estimate(TokenCorpus([["a"], ["b"]]), NgramSettings(5))
 
 
-@pytest.mark.parametrize("minimum", [1, 2])
-@pytest.mark.parametrize("order", [2, 3, 4, 5])
+@pytest.mark.parametrize(("order", "minimum"), [(2, 1), (3, 2), (4, 1), (5, 2)])
 def test_kenlm_reads_it_and_scores_the_same(order: int, minimum: int, tmp_path: Path) -> None:
     kenlm = pytest.importorskip("kenlm")
     path = tmp_path / "model.arpa"

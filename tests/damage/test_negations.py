@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from bitextfilter.text.negations import REMOVABLE_NEGATIONS, without_a_negation
+from bitextfilter.damage.noise import REMOVABLE_NEGATIONS, without_a_negation
 
 CASES = [
     ("cs", "To není pravda.", "To je pravda."),
