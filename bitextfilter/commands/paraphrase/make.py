@@ -50,7 +50,7 @@ class _Settings:
 
 _SEARCH = options_of(
     SearchOptions,
-    "n_best beam max_length digits",
+    "beam n_best max_length digits",
     {
         "n_best": {"help": "Pair each reference with its K best translations.  [default: 1]"},
         "beam": {
