@@ -24,8 +24,10 @@ from bitextfilter.commands.align_documents import (
 )
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.documents import (
+    NO_CUT,
     LinkForm,
     RowForm,
+    as_optional_min_score,
     reject_line_of,
     warn_of_languages,
     without_tab,
@@ -33,14 +35,12 @@ from bitextfilter.commands.frame.documents import (
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     COUNT,
-    NO_CUT,
     RECOMMENDED,
     Common,
     ModelName,
     NumberRange,
     Scaling,
     argument,
-    as_optional_min_score,
     flag,
     option,
     options_of,

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import Budget, CutCheck
+from bitextfilter.commands.frame.cuts import Budget, CutCheck, CutMeasure
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, languages_of_columns, rows_of
 from bitextfilter.commands.frame.options import (
     NATURAL,
     RECOMMENDED,
-    CutMeasure,
     MinScore,
     ModelName,
     as_amount,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.settings import Settings, group_rows, setting
+from bitextfilter.settings import Settings, from_1
 from bitextfilter.text.ngram_model import BEGIN, END, MARKS, Level, NgramModel
 from bitextfilter.text.words import TokenUnits
 
@@ -33,15 +33,10 @@ _PRUNED_FROM = 3
 class NgramSettings(Settings):
     """Settings of the estimation."""
 
-    order: int = setting(3, "length of the longest n-grams; of characters 5", within=">= 1")
-    minimum_count: int = setting(
-        1, "n-grams of three tokens and more that are seen less often are left out", within=">= 1"
+    order: int = from_1(3, "length of the longest n-grams; of characters 5")
+    minimum_count: int = from_1(
+        1, "n-grams of three tokens and more that are seen less often are left out"
     )
-
-    @staticmethod
-    def rows() -> list[tuple[str, str, str, str]]:
-        """Every setting as a row."""
-        return group_rows(NgramSettings())
 
 
 class TokenCorpus:

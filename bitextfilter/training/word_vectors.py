@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.io.drafts import temporary_folder, undisturbed
 from bitextfilter.io.records import parse_json
-from bitextfilter.settings import Settings, setting
+from bitextfilter.settings import Settings, from_0, from_1, setting
 
 TokenisedText = Iterable[Sequence[str]]
 """The tokens of each sentence."""
@@ -50,22 +50,20 @@ _ZEROS = {"MALLOC_PERTURB_": "255"}
 class SkipGram(Settings):
     """Settings of skip-gram; the defaults are fastText's own unless they say otherwise."""
 
-    dim: int = setting(300, "width (fastText: 100; Conneau et al. 2018: 300)", within=">= 1")
-    epochs: int = setting(5, "times over the text", within=">= 1")
-    minimum_count: int = setting(5, "words that occur less often get no vector", within=">= 1")
-    window: int = setting(5, "words on either side that are predicted, at most", within=">= 1")
-    negatives: int = setting(5, "words drawn beside the right one", within=">= 1")
-    shortest: int = setting(
+    dim: int = from_1(300, "width (fastText: 100; Conneau et al. 2018: 300)")
+    epochs: int = from_1(5, "times over the text")
+    minimum_count: int = from_1(5, "words that occur less often get no vector")
+    window: int = from_1(5, "words on either side that are predicted, at most")
+    negatives: int = from_1(5, "words drawn beside the right one")
+    shortest: int = from_1(
         3,
         "characters of the shortest n-grams of a word, its ends among them, that have a vector",
-        within=">= 1",
         needs="longest",
     )
-    longest: int = setting(6, "of the longest n-grams; 0 for words alone", within=">= 0")
-    buckets: int = setting(
+    longest: int = from_0(6, "of the longest n-grams; 0 for words alone")
+    buckets: int = from_1(
         500_000,
         "vectors that the n-grams share by their hash (fastText: 2,000,000)",
-        within=">= 1",
         needs="longest",
     )
     subsampling: float = setting(
@@ -75,9 +73,7 @@ class SkipGram(Settings):
         within="> 0, <= 1",
     )
     learning_rate: float = setting(0.05, "of stochastic gradient descent", within="> 0, <= 1")
-    threads: int = setting(
-        1, "more are faster, but then the vectors differ from run to run", within=">= 1"
-    )
+    threads: int = from_1(1, "more are faster, but then the vectors differ from run to run")
 
     def __post_init__(self) -> None:
         """Raise SettingsError for values that do not fit."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.commands.evaluate import main
@@ -161,6 +161,7 @@ def test_nothing_to_describe(tmp_path: Path) -> None:
     assert (twice.exit_code, "only one file can be stdin" in twice.stderr) == (2, True)
 
 
+@settings(max_examples=25)
 @given(st.text(max_size=60) | st.text("a \t\n\r\0\u200b\u2581<w>.", max_size=40))
 def test_no_text_is_a_bug(text: str) -> None:
     """Every row is described or rejected, and every cell is a number or empty."""
