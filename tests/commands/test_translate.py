@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke
 from toys import toy_model
 from translators import CASES, network, processor
 
@@ -34,10 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def call(folder: Path, *words: object, data: bytes = TEXT, code: int = 0) -> Result:
-    arguments = ["--model", folder, "--max-length", 12, *words]
-    result = CliRunner().invoke(main, [str(word) for word in arguments], input=data)
-    assert result.exit_code == code, result.output
-    return result
+    return invoke(main, "--model", folder, "--max-length", 12, *words, data=data, code=code)
 
 
 def test_one_line_for_each_line_in_order(folder: Path) -> None:
@@ -57,9 +55,9 @@ def test_one_line_for_each_line_in_order(folder: Path) -> None:
 def test_nothing_depends_on_the_window_or_the_threads(
     folder: Path, more: tuple[object, ...]
 ) -> None:
-    first = call(folder, *more, "--threads", 1).stdout_bytes
+    first = call(folder, *more, "--threads", 1).stdout
     for batch in (1, 5):
-        assert call(folder, *more, "--batch-size", batch, "--threads", 2).stdout_bytes == first
+        assert call(folder, *more, "--batch-size", batch, "--threads", 2).stdout == first
 
 
 def test_the_best_few_are_distinct_and_sorted(folder: Path) -> None:
@@ -90,36 +88,27 @@ def test_odd_lines_keep_their_places(folder: Path) -> None:
     assert rows[2:4] == [b"2\t1\t\t", b"3\t1\t\t"] and rows[-1] == b""
 
 
-def test_translations_that_do_not_end_are_counted(folder: Path) -> None:
-    translator = load_translator(folder)
-    found = translator.translate(LINES, SearchSettings(5, 12))
+def test_only_some_overlong_lines_are_named(folder: Path) -> None:
+    """And translations that do not end are counted; a rejected last line is a blank one."""
+    stderr = call(folder, data=(b"a2 " * 15 + b"\n") * 9).stderr
+    assert stderr.count("was not read") == 5 and "9 overlong" in stderr
+    found = load_translator(folder).translate(LINES, SearchSettings(5, 12))
     number = sum(not row.hypotheses[0].whole for row in found)
     assert 0 < number < len(LINES)
     assert f" {number} unfinished, " in call(folder).stderr
-
-
-def test_only_some_overlong_lines_are_named(folder: Path) -> None:
-    stderr = call(folder, data=(b"a2 " * 15 + b"\n") * 9).stderr
-    assert stderr.count("was not read") == 5 and "9 overlong" in stderr
-
-
-def test_a_rejected_last_line_without_a_newline_is_a_blank_line(folder: Path) -> None:
     result = call(folder, "--on-error", "reject", data=b"a1\n\xff")
     assert (result.stdout.count("\n"), result.stdout[-2:]) == (2, "\n\n")
     assert not call(folder, data=b"a1\na2").stdout.endswith("\n")
 
 
-def test_samples_follow_the_seed(folder: Path) -> None:
-    one, same, other = (call(folder, "--sample", "--seed", s).stdout for s in (1, 1, 2))
+def test_samples_follow_the_seed(folder: Path, tmp_path: Path) -> None:
+    facts = ("--manifest", tmp_path / "m.json")
+    one, same, other = (call(folder, "--sample", "--seed", s, *facts).stdout for s in (1, 1, 2))
     assert one == same != other
     few = call(folder, "--sample", "--n-best", 3, "--temperature", 0.5).stdout.splitlines()
     assert 12 < len(few) <= 36
-
-
-def test_the_manifest_has_the_model(folder: Path, tmp_path: Path) -> None:
-    call(folder, "--sample", "--manifest", tmp_path / "m.json")
-    facts = json.loads((tmp_path / "m.json").read_text())
-    assert model_digest(folder) in json.dumps(facts) and facts["counts"]["rows"] == 12
+    told = json.loads((tmp_path / "m.json").read_text())
+    assert model_digest(folder) in json.dumps(told) and told["counts"]["rows"] == 12
 
 
 @pytest.mark.parametrize(
