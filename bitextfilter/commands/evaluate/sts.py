@@ -91,7 +91,7 @@ class _Settings:
 
 
 @command("sts", _Settings, bootstrap_options(), RATED, ModelName)
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+def sts(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Correlate scores of sentence pairs with human scores: similarity, or quality.
 
     Each FILE (default: stdin) is a set of pairs with a human score. Writes a line for each set,
