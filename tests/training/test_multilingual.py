@@ -135,8 +135,7 @@ def test_chances_are_powers_of_the_sizes() -> None:
         total = 400**exponent + 100**exponent
         expected = [400**exponent / total, 100**exponent / total]
         np.testing.assert_allclose(
-            chances(made, settings),
-            [expected[0] * (1 - share), expected[1] * (1 - share), share],
+            chances(made, settings), [expected[0] * (1 - share), expected[1] * (1 - share), share]
         )
     others = corpus({("en", "de"): 9, ("en", "fr"): 9})
     assert chances(others, TrainingSettings(without_first=0.3)).tolist() == [0.5, 0.5]

@@ -151,10 +151,7 @@ def test_no_pairs_and_a_diverging_training_are_notes(task: TuningTask, tmp_path:
 
 def decoding(architecture: str, translation: int) -> EncoderConfig:
     return EncoderConfig.from_dict(
-        {
-            "architecture": architecture,
-            "training": {"translation": translation, "autoencoding": 0},
-        }
+        {"architecture": architecture, "training": {"translation": translation, "autoencoding": 0}}
     )
 
 
