@@ -51,7 +51,7 @@ from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbo
 from bitextfilter.similarity.vectors import unit_rows
 
 KIND = "clusters"
-"""The name of this search, beside ``exact`` and ``search.faiss_index.INDEX_KINDS``."""
+"""The name of this search, beside ``exact`` and ``search.indexes.INDEX_KINDS``."""
 _CLUSTERS, _MOST_CLUSTERS = 16, 1 << 14
 """Clusters for each square root of the rows of the larger side, and at most."""
 _FEWEST_ROWS = 32
