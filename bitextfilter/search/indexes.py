@@ -213,7 +213,7 @@ class TunedSearch(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """Kind of an index, one of ``search.faiss_index.INDEX_KINDS``, and the recall it must reach."""
+    """Kind of an index, one of ``search.indexes.INDEX_KINDS``, and the recall it must reach."""
 
     kind: str
     recall: float
