@@ -35,7 +35,7 @@ OWNERS = {
     "click": {"commands/"},
     "ctranslate2": {"translation/ctranslate2_translator.py"},
     "faiss": {"search/indexes.py"},
-    "fasttext": {"text/language.py", "training/word_vectors.py"},
+    "fasttext": {"text/language.py", "training/monolingual.py"},
     "fsspec": {"io/sources.py"},
     "jinja2": {"reports/page.py"},
     "kenlm": {"filters/fluency.py"},

@@ -24,8 +24,13 @@ from bitextfilter.evaluation.result import (
     estimates,
     record,
 )
-from bitextfilter.similarity.neighbours import MARGINS, NEIGHBOURS, mean_similarity
-from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix
+from bitextfilter.similarity.vectors import (
+    MARGINS,
+    NEIGHBOURS,
+    cosine_matrix,
+    euclidean_matrix,
+    mean_similarity,
+)
 
 RowScorer = Callable[[slice], Scores]
 """Scores the sources of a slice with all ``n`` targets: ``(rows, n)``; higher is better."""

@@ -48,7 +48,7 @@ from bitextfilter.search.tasks import (
     piece_tasks,
     searching_device,
 )
-from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
+from bitextfilter.similarity.vectors import Neighbours, highest_means, no_neighbours
 
 _FORMAT = 1
 """Of the folder of a search."""

@@ -47,8 +47,13 @@ from bitextfilter.search.tasks import (
     nearest_in_file,
     sides_turning,
 )
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import (
+    NO_ROW,
+    Neighbours,
+    merge_neighbours,
+    no_neighbours,
+    unit_rows,
+)
 
 KIND = "clusters"
 """The name of this search, beside ``exact`` and ``search.indexes.INDEX_KINDS``."""

@@ -56,8 +56,14 @@ from bitextfilter.search.tasks import (
     nearest_in_file,
 )
 from bitextfilter.settings import none_of
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
-from bitextfilter.similarity.vectors import unit_products_at, unit_rows
+from bitextfilter.similarity.vectors import (
+    NO_ROW,
+    Neighbours,
+    merge_neighbours,
+    no_neighbours,
+    unit_products_at,
+    unit_rows,
+)
 
 INDEX_KINDS = {
     "flat": ("SQfp16", 2),

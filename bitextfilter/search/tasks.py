@@ -40,14 +40,15 @@ from bitextfilter.search.bidirectional import (
     turning_for,
 )
 from bitextfilter.search.compiled import RoundedRows, Turning, sample_rows
-from bitextfilter.similarity.neighbours import (
+from bitextfilter.similarity.vectors import (
     NO_ROW,
     Neighbours,
     merge_neighbours,
     no_neighbours,
     scan,
+    unit_products_at,
+    unit_rows,
 )
-from bitextfilter.similarity.vectors import unit_products_at, unit_rows
 
 TaskId = tuple[int, int]
 """Two numbers that name a task; each kind of task defines them."""

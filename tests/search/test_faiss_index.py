@@ -23,8 +23,7 @@ from bitextfilter.search.indexes import (
     tune_indexes,
 )
 from bitextfilter.search.tasks import Sides, find_neighbours
-from bitextfilter.similarity.neighbours import NO_ROW, scan
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import NO_ROW, scan, unit_rows
 
 pytest.importorskip("faiss")
 
