@@ -20,8 +20,9 @@ from bitextfilter.io import workers
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that tests start inherit
 
-settings.register_profile("patient", deadline=None)  # machines are busy at times
-settings.load_profile("patient")
+settings.register_profile("gate", deadline=None, max_examples=40)  # machines are busy at times
+settings.register_profile("all", deadline=None, max_examples=200)
+settings.load_profile("gate")
 
 
 NOTHING_SKIPPED = bool(os.environ.get("NOTHING_SKIPPED"))
@@ -35,6 +36,12 @@ LONG = {"distributed", "system", "test_docs.py"}
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add an option for the tests that the gate leaves out."""
     parser.addoption("--all", action="store_true", help="Run all cases of tests marked gate(...).")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make more examples of each property where all cases run."""
+    if config.getoption("--all"):
+        settings.load_profile("all")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

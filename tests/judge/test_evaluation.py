@@ -118,15 +118,11 @@ def test_weighted_auc() -> None:
 
 
 def test_weights_are_raised_within_strata() -> None:
-    labelled: list[Row] = [(0.5, "a", 2.0, 1.0), (0.1, "a", 4.0, 0.0), (0.2, "b", 5.0, 1.0)]
+    labelled: list[Row] = [(0.5, "a", 2.0, 1.0), (0.1, "a", 4.0, 0.0), (0.2, "b", 5.0, 0.5)]
     others: list[Row] = [(0.3, "a", 6.0, 0.0), (0.3, "c", 7.0, 0.0)]
     rows = judged(labelled, others)
     assert rows.weights.tolist() == [4.0, 8.0, 5.0]
     assert rows.reasons == ("a", "b") and rows.unlabelled == {"c": 7.0}
-
-
-def test_shares_of_strata() -> None:
-    rows = judged([(0.5, "a", 2.0, 1.0), (0.1, "a", 4.0, 0.0), (0.2, "b", 5.0, 0.5)])
     assert good_shares(rows, QUICK)[0].tolist() == pytest.approx([1 / 3, 0.5])
 
 
@@ -144,17 +140,17 @@ def test_the_wanted_precision_needs_labels() -> None:
 
 
 def test_intervals_cover_the_truth() -> None:
-    """Of 100 samples of a known corpus, some 95 intervals of the precision hold the truth."""
+    """Of 40 samples of a known corpus, some 38 intervals of the precision hold the truth."""
     generator = np.random.default_rng(2)
     held = 0
-    for _ in range(100):
+    for _ in range(40):
         rows: list[Row] = []
         for reason, size, share in (("a", 900.0, 0.2), ("b", 100.0, 0.7), ("c", 500.0, 0.9)):
             rows += [(1.0, reason, size / 30, float(generator.random() < share)) for _ in range(30)]
-        cuts = yields(judged(rows), "mlp", YieldSettings(["mlp"], bootstrap=Bootstrap(300)))
+        cuts = yields(judged(rows), "mlp", YieldSettings(["mlp"], bootstrap=Bootstrap(200)))
         precision = cuts[0].figures["precision"]
         held += precision.low <= (900 * 0.2 + 100 * 0.7 + 500 * 0.9) / 1500 <= precision.high
-    assert 87 <= held <= 100
+    assert 33 <= held <= 40
 
 
 def test_labels_of_one_kind_are_refused() -> None:
@@ -187,13 +183,10 @@ def test_no_standards(scale: str, good: str) -> None:
 
 def test_the_table_has_all_kinds() -> None:
     whole = judgements([(0.5, "a", 2.0, 1.0), (0.1, "a", 4.0, 0.0), (0.2, "b", 5.0, 0.5)])
-    result = judgement_result(
-        whole, judged_rows(whole, GOOD, "x"), GOOD, YieldSettings(["mlp"], bootstrap=QUICK)
-    )
+    wanted = YieldSettings(["mlp"], bootstrap=QUICK)
+    result = judgement_result(whole, judged_rows(whole, GOOD, "x"), GOOD, wanted)
     lines = [line.split("\t") for line in result.text().decode().splitlines()]
     assert {len(line) for line in lines} == {len(lines[0])}
-    kinds = [line[0] for line in lines[1:]]
-    assert [kind for kind in kinds if kind != "cut"] == [
-        "auc", "reason", "reason", "agreement", "kappa", "alpha",
-    ]  # fmt: skip
+    kinds = [line[0] for line in lines[1:] if line[0] != "cut"]
+    assert kinds == ["auc", "reason", "reason", "agreement", "kappa", "alpha"]
     assert b"NaN" not in result.text(as_json=True)

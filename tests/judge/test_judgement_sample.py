@@ -18,7 +18,6 @@ from bitextfilter.judge.sample import (
     RuleTable,
     SampleSettings,
     Stratification,
-    Texts,
     draw,
     rejected_rows,
     shares_below,
@@ -72,32 +71,23 @@ def test_tenths_and_sides() -> None:
     scores = np.arange(1000, dtype=np.float32)[:, None]
     strata = divided(scores, cut=450, near=0, count=100)
     sizes = dict(zip(strata.names, strata.sizes.tolist(), strict=True))
-    assert {name: size for name, size in sizes.items() if size} == {
-        **{f"below:{n}": 100 for n in range(1, 5)},
-        "below:5": 50,
-        "above:5": 50,
-        **{f"above:{n}": 100 for n in range(6, 11)},
-    }
-    assert [
-        int(scores[strata.of == strata.names.index(f"{s}:5")].min()) for s in ("below", "above")
-    ] == [400, 450]
+    wanted = {**{f"below:{n}": 100 for n in range(1, 5)}, "below:5": 50, "above:5": 50}
+    wanted |= {f"above:{n}": 100 for n in range(6, 11)}
+    assert {name: size for name, size in sizes.items() if size} == wanted
+    for side, least in (("below", 400), ("above", 450)):
+        assert scores[strata.of == strata.names.index(f"{side}:5")].min() == least
     assert divided(scores, count=50).names[-1] == "tenth:10"
 
 
-def test_rules_come_first() -> None:
+def test_rules_come_first_and_get_a_fifth() -> None:
     scores = corpus(1000)
     rules = [1] * 100 + [2] * 3 + [0] * 897
     strata = divided(scores, rules, ("length", "numbers"), cut=0.5, count=100)
     assert strata.names[:2] == ["rule:length", "rule:numbers"]
     assert strata.sizes[:2].tolist() == [100, 3] and strata.wanted[:2] == [5, 3]
     assert sum(strata.wanted) == 100
-
-
-def test_many_rules_get_a_fifth() -> None:
-    scores = corpus(1000)
     rules = [n % 50 + 1 for n in range(500)] + [0] * 500
-    names = tuple(f"r{n}" for n in range(50))
-    strata = divided(scores, rules, names, count=100)
+    strata = divided(scores, rules, tuple(f"r{n}" for n in range(50)), count=100)
     assert sum(strata.wanted[:50]) == 20 and max(strata.wanted[:50]) == 1
 
 
@@ -123,20 +113,12 @@ def chooser(n: int) -> Chooser:
     return Chooser({i: (f"s{word}", f"t{word}") for i, word in enumerate(words)})
 
 
-def one_stratum(size: int, wanted: int) -> Stratification:
-    return Stratification(["s"], np.zeros(size, np.uint16), [wanted])
-
-
-def choose(texts: list[Texts], wanted: int) -> dict[int, float]:
-    strata = one_stratum(len(texts), wanted)
-    found = Chooser(dict(enumerate(texts))).choose(strata, [np.arange(len(texts))])
-    return {each.place: each.weight for each in found}
-
-
 def test_like_rows_are_drawn_once_and_weigh_for_all() -> None:
     texts = [("One!", "eins"), ("one", "zwei"), ("a", "EINS 1"), ("b", "c")]
-    assert choose(texts, 4) == {0: 3.0, 3: 1.0}
-    assert choose(texts, 1) == {0: 4.0}
+    for wanted, expected in ((4, {0: 3.0, 3: 1.0}), (1, {0: 4.0})):
+        strata = Stratification(["s"], np.zeros(4, np.uint16), [wanted])
+        found = Chooser(dict(enumerate(texts))).choose(strata, [np.arange(4)])
+        assert {each.place: each.weight for each in found} == expected
 
 
 def test_rows_like_those_of_another_stratum_are_left() -> None:
@@ -157,7 +139,7 @@ def test_weights_estimate_without_bias() -> None:
     for i in range(0, n, 6):  # of the same kind, as rows with one text are
         texts[i] = (f"repeated {good[i]}", f"always {good[i]}")
     found = []
-    for seed in range(300):
+    for seed in range(150):
         strata = divided(scores, cut=0.5, count=60)
         chosen = list(Chooser(texts).choose(strata, draw(strata, seed)))
         found.append(sum(each.weight * good[each.place] for each in chosen))
@@ -201,11 +183,7 @@ def test_rules_of_rows() -> None:
     ):
         table.add(RejectedRow(number, f"{rule}=3>2", b"line %d" % number), usable)
     assert table.names == ["one", "two"]
-    assert table.rules([(6, b"line 6"), (5, b"line 6"), (7, b"line 7"), (5, b"line 5")]) == [
-        2,
-        0,
-        0,
-        1,
-    ]
+    asked = [(6, b"line 6"), (5, b"line 6"), (7, b"line 7"), (5, b"line 5")]
+    assert table.rules(asked) == [2, 0, 0, 1]
     assert list(table.others()) == [(3, 1)]
     assert Counter(table.rules([(8, b"line 8")])) == {1: 1} and list(table.others()) == []

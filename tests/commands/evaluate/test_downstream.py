@@ -155,7 +155,7 @@ def test_translations_are_those_of_the_kept_model(whole: tuple[Path, str], files
     found = {path.name for path in folder.iterdir()}
     assert found == {"choice.json", "model", "outcome.json", "pairs.tsv"}
     sources = [line.split("\t")[1] for line in (files / "more.tsv").read_text().splitlines()]
-    made = load_translator(folder / "model").translate(sources, SearchSettings(beam=2))
+    made = load_translator(folder / "model").translate(sources, SearchSettings(width=2))
     assert outcome["translations"][1] == [each.hypotheses[0].text for each in made]
 
 
