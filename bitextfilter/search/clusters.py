@@ -46,6 +46,7 @@ from bitextfilter.search.tasks import (
     TaskId,
     nearest_in_file,
     sides_turning,
+    spaced_places,
 )
 from bitextfilter.similarity.vectors import (
     NO_ROW,
@@ -71,8 +72,6 @@ _TASK_NUMBERS = 1 << 29
 _HEADS, _NEAR = 128, 512
 """Groups of centroids, and centroids near the head of a group among which a row's first floor is
 sought. With few more centroids than that, there are no groups."""
-_NEVER = 2.0
-"""Above any cosine."""
 DEVIATIONS = 6.0
 """Of the likely bound of rounding, for each row of a pair. Where both rows lose alike, that makes
 8.5 deviations of the sum of their errors, which exceed them in one of 10**15 pairs at most."""
@@ -195,7 +194,7 @@ class _Router:
         samples = []
         for file in (self._sides.file(0), self._sides.file(1)):
             points = min(max(len(file) // (_LEARNT * clusters), _FEWEST_POINTS), _MOST_POINTS)
-            samples.append(unit_rows(file[_spaced(len(file), points * clusters)]))
+            samples.append(unit_rows(file[spaced_places(len(file), points * clusters)]))
         self._axes = even_axes((samples[0], samples[1]))
         return np.concatenate([self._even(own, side) for side, own in enumerate(samples)])
 
@@ -212,7 +211,10 @@ class _Router:
 
     def nearest(self, units: Vectors, side: int, count: int) -> Visits:
         """Return the nearest centroids of unit rows of a side ``(n, d)``: ``(n, count)``."""
-        threads, none = self._threads, np.full(len(self.centroids), _NEVER, np.float32)
+        threads, none = (
+            self._threads,
+            np.full(len(self.centroids), 2.0, np.float32),
+        )  # above any cosine
         rows = turned_rows(self._even(units, side), self._turning, 0, threads)
         parts = [rows.units[first : first + _ROWS] for first in range(0, len(rows.units), _ROWS)]
         floors = map_blocks(lambda units: self._floors(units, count), parts, threads)
@@ -246,11 +248,6 @@ class _Router:
         return found
 
 
-def _spaced(size: int, count: int) -> Indices:
-    """Return the places of some rows, evenly spaced."""
-    return np.unique(np.linspace(0, max(0, size - 1), min(size, count)).astype(np.int64))
-
-
 def _choose_visits(sides: Sides, router: _Router, recall: float) -> tuple[int, tuple[float, float]]:
     """Return the fewest clusters to visit for the recall, and the recall of either side with them.
 
@@ -270,7 +267,7 @@ def _choose_visits(sides: Sides, router: _Router, recall: float) -> tuple[int, t
 def _visits_needed(sides: Sides, router: _Router, side: int) -> Indices:
     """Return how many clusters each row of a sample must visit to meet its nearest row."""
     queries, base = sides.file(side), sides.file(1 - side)
-    sample = queries[_spaced(len(queries), _SAMPLE)]
+    sample = queries[spaced_places(len(queries), _SAMPLE)]
     nearest = nearest_in_file(sample, base, 1, sides.threads)[1][:, 0]
     most = min(_MOST_VISITS, len(router.centroids))
     one = router.nearest(unit_rows(sample), side, most)

@@ -54,6 +54,7 @@ from bitextfilter.search.tasks import (
     Sides,
     TaskId,
     nearest_in_file,
+    spaced_places,
 )
 from bitextfilter.settings import none_of
 from bitextfilter.similarity.vectors import (
@@ -258,7 +259,7 @@ def _tune(sides: Sides, side: int, settings: IndexSettings) -> TunedSearch:
     """Double the lists until the recall is reached, then take more candidates."""
     queries, base = sides.file(side), sides.file(1 - side)
     index, rows = _open(sides, 1 - side, settings), len(queries)
-    sample = np.unique(np.linspace(0, max(0, rows - 1), min(rows, _SAMPLE)).astype(np.int64))
+    sample = spaced_places(rows, _SAMPLE)
     vectors = queries[sample]
     nearest = nearest_in_file(vectors, base, 1, sides.threads)[0][:, 0]
     units, tried = unit_rows(vectors), []

@@ -260,6 +260,11 @@ def compare_blocks(sides: Sides) -> SearchTask:
     return work
 
 
+def spaced_places(size: int, count: int) -> Indices:
+    """Return the places of *count* of *size* rows, or all of fewer, evenly spaced."""
+    return np.unique(np.linspace(0, max(0, size - 1), min(size, count)).astype(np.int64))
+
+
 def nearest_in_file(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Neighbours:
     """Return the k nearest rows of a file for each of some vectors ``(n, dim)``: ``(n, ≤ k)``."""
     best, units, blocks = no_neighbours(len(queries), k), unit_rows(queries), Blocks(base, threads)
