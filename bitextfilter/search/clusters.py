@@ -211,14 +211,11 @@ class _Router:
 
     def nearest(self, units: Vectors, side: int, count: int) -> Visits:
         """Return the nearest centroids of unit rows of a side ``(n, d)``: ``(n, count)``."""
-        threads, none = (
-            self._threads,
-            np.full(len(self.centroids), 2.0, np.float32),
-        )  # above any cosine
+        threads, above = self._threads, np.full(len(self.centroids), 2.0, np.float32)
         rows = turned_rows(self._even(units, side), self._turning, 0, threads)
         parts = [rows.units[first : first + _ROWS] for first in range(0, len(rows.units), _ROWS)]
         floors = map_blocks(lambda units: self._floors(units, count), parts, threads)
-        wanted = SearchRequest(count, (np.concatenate(floors), none), threads)
+        wanted = SearchRequest(count, (np.concatenate(floors), above), threads)
         return search_turned(rows, self._turned, wanted)[0][1].astype(np.uint16)
 
     def _floors(self, units: Vectors, count: int) -> Scores:
