@@ -159,23 +159,6 @@ def test_a_column_without_scores(tmp_path: Path) -> None:
     says_one_line(done, 65, "no row has a score in column distance")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--labels", "5"], "name the scores by --column, --higher or --lower"),
-        (["--labels", "5", "--column", "3", "--lower", "3"], "column 3 stands twice"),
-        (["--labels", "5", "--column", "5"], "column 5 stands twice"),
-        (["--labels", "5", "--column", "3", "--scale", "1,0"], "two numbers that rise"),
-        (["--column", "3"], "--labels COLUMN is needed, but for --kind isolation-forest"),
-        (["--lower", "3", "--kind", "isolation-forest"], "isolation-forest knows no direction"),
-        (["--column", "3", "--kind", "isolation-forest", "--seed", "2"], "--seed is for --labels"),
-        (["--labels", "5", "--set", "kind=isolation-forest"], "name the scores by --column"),
-    ],
-)
-def test_usage(tmp_path: Path, words: list[str], message: str) -> None:
-    says_one_line(train(*words, "-o", tmp_path / "c.json", data=b"", code=2), 2, message)
-
-
 FOREST = ("--kind", "isolation-forest", "--column", "mlp", "--column", "distance", "--header")
 
 

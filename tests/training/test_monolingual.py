@@ -15,20 +15,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from strikes import strike_after
-
-from bitextfilter.errors import DeviceError, InputError, SettingsError
-from bitextfilter.settings import from_mapping
-from bitextfilter.text.ngram_model import NgramModel, read_arpa, write_arpa
-from bitextfilter.training import word_vectors
-from bitextfilter.training.ngrams import (
+from bitextfilter.training.monolingual import (
     FALLBACK,
     NgramSettings,
     TokenCorpus,
     discounts_of,
     estimate,
 )
-from bitextfilter.training.word_vectors import SkipGram, TokenisedText, WordVectors, skip_gram
+from bitextfilter.training.monolingual import SkipGram, TokenisedText, WordVectors, skip_gram
+from strikes import strike_after
+
+from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.settings import from_mapping
+from bitextfilter.text.ngram_model import NgramModel, read_arpa, write_arpa
+from bitextfilter.training import monolingual
 
 Sentences = list[list[str]]
 
@@ -160,26 +160,19 @@ def test_discounts(counts: list[int], discounts: tuple[float, float, float] | No
     assert discounts_of(np.array(counts)) == discounts
 
 
-def test_what_is_pruned() -> None:
-    full = estimate(TokenCorpus(LARGE), NgramSettings(4)).model
-    pruned = estimate(TokenCorpus(LARGE), NgramSettings(4, minimum_count=2)).model
-    sizes = [[len(level.keys) for level in model.levels] for model in (full, pruned)]
-    lines = [("<s>", *tokens, "</s>") for tokens in LARGE]
-    times = [
-        Counter(line[i : i + n] for line in lines for i in range(len(line) - n + 1)) for n in (3, 4)
-    ]
-    assert sizes[0][:2] == sizes[1][:2]
-    assert sizes[0][2:] == [len(counts) for counts in times]
-    assert sizes[1][2:] == [sum(c > 1 for c in counts.values()) for counts in times]
-
-
 def test_the_same_text_gives_the_same_file() -> None:
+    """Pruning leaves out n-grams from the third order on that occur once."""
     files = []
-    for _ in range(2):
+    for minimum in (1, 1, 2):
         stream = io.BytesIO()
-        write_arpa(estimate(TokenCorpus(iter(SMALL)), NgramSettings(3)).model, stream)
+        made = estimate(TokenCorpus(iter(SMALL)), NgramSettings(3, minimum)).model
+        write_arpa(made, stream)
         files.append(stream.getvalue())
     assert files[0] == files[1]
+    lines = [("<s>", *tokens, "</s>") for tokens in SMALL]
+    times = Counter(line[i : i + 3] for line in lines for i in range(len(line) - 2))
+    kept = sum(count > 1 for count in times.values())
+    assert b"ngram 3=%d\n" % len(times) in files[0] and b"ngram 3=%d\n" % kept in files[2]
 
 
 @pytest.mark.parametrize(
@@ -302,7 +295,7 @@ def test_the_training_ends_with_its_context() -> None:
 
 def test_ctrl_c_as_the_training_starts_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: True)
-    monkeypatch.setattr(word_vectors, "_CHILD", "input()")
+    monkeypatch.setattr(monolingual, "_CHILD", "input()")
     started = strike_after(monkeypatch, subprocess, "Popen")
     with pytest.raises(KeyboardInterrupt), skip_gram(subjects(), SETTINGS):
         pass
