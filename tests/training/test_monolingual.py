@@ -15,20 +15,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bitextfilter.training.monolingual import (
-    FALLBACK,
-    NgramSettings,
-    TokenCorpus,
-    discounts_of,
-    estimate,
-)
-from bitextfilter.training.monolingual import SkipGram, TokenisedText, WordVectors, skip_gram
 from strikes import strike_after
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.settings import from_mapping
 from bitextfilter.text.ngram_model import NgramModel, read_arpa, write_arpa
 from bitextfilter.training import monolingual
+from bitextfilter.training.monolingual import (
+    FALLBACK,
+    NgramSettings,
+    SkipGram,
+    TokenCorpus,
+    TokenisedText,
+    WordVectors,
+    discounts_of,
+    estimate,
+    skip_gram,
+)
 
 Sentences = list[list[str]]
 
