@@ -1,8 +1,8 @@
 """Settings: declared once, checked in one way, listed with their meanings.
 
 A group of settings is a frozen dataclass derived from :class:`Settings`, whose fields are made by
-:func:`setting`. Files and command lines come in through :func:`from_mapping`, which refuses unknown
-names, and values without effect.
+:func:`setting`, with the options of some on the command line. Files and assignments come in
+through :func:`from_mapping`, which refuses unknown names, and values without effect.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,7 +47,7 @@ _BOUNDS: dict[str, tuple[str, Callable[[Any, float], bool]]] = {
 
 
 @dataclass(frozen=True)
-class _Declared:
+class Declaration:
     """The meaning and the range of a setting."""
 
     meaning: str
@@ -75,6 +76,7 @@ def setting(
     choices: Iterable[str] = (),
     within: str = "",
     needs: str | tuple[str, ...] = (),
+    **option: Any,
 ) -> Any:
     """Declare a setting: a field of a dataclass.
 
@@ -85,18 +87,28 @@ def setting(
         within: the bounds of a number, such as ``> 0, <= 1``.
         needs: conditions of its effect, all of a tuple: the ``name`` of a setting that must be
             above 0, or ``name=value``; ``|`` separates alternatives.
+        option: ``option``, its name on the command line and the placeholder of its value;
+            ``help``, if that is not *meaning*; and further arguments of ``click.Option``.
     """
     bounds = [bound.split() for bound in within.split(",") if bound]
-    declared = _Declared(
+    declared = Declaration(
         meaning,
         tuple(choices),
         tuple((sign, float(number)) for sign, number in bounds),
         (needs,) if isinstance(needs, str) else needs,
     )
-    return dataclasses.field(default=default, metadata={"setting": declared})
+    metadata = {"setting": declared, "option": {"option": "", "help": meaning, **option}}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
-def _declared(kind: Any) -> Iterator[tuple[str, str, Any, _Declared]]:
+from_0 = partial(setting, within=">= 0")
+from_1 = partial(setting, within=">= 1")
+share = partial(setting, within=">= 0, <= 1")
+part = partial(setting, within=">= 0, < 1")
+"""Settings in the ranges that are most frequent."""
+
+
+def _declared(kind: Any) -> Iterator[tuple[str, str, Any, Declaration]]:
     """Yield name, type, default and declaration of each setting of a dataclass."""
     for field in dataclasses.fields(kind):
         if "setting" in field.metadata:
@@ -106,11 +118,16 @@ def _declared(kind: Any) -> Iterator[tuple[str, str, Any, _Declared]]:
 class Settings:
     """Base of the groups of settings."""
 
+    @classmethod
+    def rows(cls) -> list[tuple[str, str, str, str]]:
+        """Return the rows of all settings: see :func:`group_rows`."""
+        return group_rows(cls())
+
     def __post_init__(self) -> None:
         """Raise SettingsError for a value of another type, none of the choices, or out of range."""
         for name, kind, _, declared in _declared(self):
             value = getattr(self, name)
-            needed, is_one = _KINDS[kind]
+            needed, is_one = _KINDS.get(kind, ("", lambda _: True))
             if not is_one(value):
                 raise SettingsError(f"{name} must be {needed}, not {value!r}")
             if fault := declared.fault(value):

@@ -24,8 +24,9 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that 
 sys.dont_write_bytecode = False  # tests and commands are compiled once, not at each start
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-for profile, examples in (("gate", 30), ("few", 5), ("long", 200)):
-    settings.register_profile(profile, deadline=None, max_examples=examples)  # machines are busy
+settings.register_profile("gate", deadline=None, max_examples=40)  # machines are busy at times
+settings.register_profile("few", deadline=None, max_examples=5)
+settings.register_profile("all", deadline=None, max_examples=200)
 settings.load_profile("gate")
 
 
@@ -43,9 +44,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Try more examples where all cases run."""
+    """Make more examples of each property where all cases run."""
     if config.getoption("--all"):
-        settings.load_profile("long")
+        settings.load_profile("all")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -13,24 +13,24 @@ from click.core import ParameterSource
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.documents import (
+    NO_CUT,
     AlignedDocument,
     LinkForm,
     ReadDocument,
     SentenceReader,
     Sides,
+    as_optional_min_score,
     kept_links,
     warn_of_languages,
     written_links,
 )
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
-    NO_CUT,
     RECOMMENDED,
     MinScore,
     ModelName,
     NumberRange,
     argument,
-    as_optional_min_score,
     flag,
     option,
     row_options,

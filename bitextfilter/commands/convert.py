@@ -13,15 +13,16 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.first_rows import refuse_table
 from bitextfilter.commands.frame.options import (
     argument,
-    flag,
     is_given,
     needs_own_file,
     option,
+    options_of,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.formats.base import (
     FORMATS,
+    FormatSettings,
     format_of,
     formats_by_option,
     read_formats,
@@ -40,7 +41,7 @@ from bitextfilter.io.rows import WINDOW_BYTES, BadRow, Columns, RowReader, TextC
 from bitextfilter.languages import read_language
 
 if TYPE_CHECKING:
-    from bitextfilter.corpus.formats.base import FormatSettings, PairReader, PairWriter
+    from bitextfilter.corpus.formats.base import PairReader, PairWriter
 
 
 def _two_names(value: str) -> tuple[str, str]:
@@ -86,7 +87,7 @@ def _delimiter(value: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Settings:
+class _Settings(FormatSettings):
     """Formats and their options."""
 
     files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
@@ -97,41 +98,19 @@ class _Settings:
     target: str = option(
         "--to", "Format  [default: by the names of files, or tsv]", written_formats()
     )
-    languages: tuple[str, str] | None = option(
-        "--languages SOURCE,TARGET",
-        "tmx: the languages, as en,de  [default: those of a file with two]; xliff: only units in"
-        " these.",
-        _two_languages,
-    )
-    variants: str = option(
-        "--variants",
-        "tmx: of several texts of a language in a unit the first, or a row for each.",
-        ["first", "all"],
-        "first",
-    )
-    fields: tuple[str, str] | None = option(
-        "--fields SOURCE,TARGET",
-        "jsonl, tables: the fields of the texts  [default: source,target, or as in the input]",
-        _two_names,
-    )
-    keep: tuple[str, ...] = option(
-        "--keep NAME[,NAME...]",
-        "Read these fields or properties too, as more columns.",
-        _names,
-        "",
-    )
-    numbers: tuple[str, ...] = option(
-        "--numbers NAME[,NAME...]",
-        "parquet, datasets: write these columns as numbers, not as text.",
-        _names,
-        "",
-    )
-    delimiter: str = option(
-        "--delimiter CHARACTER", "csv: what separates columns; also tab.", _delimiter, ","
-    )
-    whitespace: bool = flag(
-        "--whitespace", "Make tabs and line breaks in a text spaces (to tsv, moses)."
-    )
+
+
+_OPTIONS = options_of(
+    _Settings,
+    "files source target languages variants fields keep numbers delimiter whitespace",
+    {
+        "languages": {"type": _two_languages},
+        "fields": {"type": _two_names},
+        "keep": {"type": _names, "default": ""},
+        "numbers": {"type": _names, "default": ""},
+        "delimiter": {"type": _delimiter},
+    },
+)
 
 
 def _check(run: Run, settings: _Settings) -> None:
@@ -234,7 +213,7 @@ _WINDOW = 4096
 _MOST_NAMES = 20
 
 
-@command("bitext-convert", _Settings, row_options(), uses="")
+@command("bitext-convert", _OPTIONS, row_options(), uses="")
 def main(run: Run, settings: _Settings) -> None:
     """Convert sentence pairs from one format to another, in order, as a stream.
 
@@ -278,24 +257,13 @@ def main(run: Run, settings: _Settings) -> None:
 
 
 def _format_settings(run: Run, settings: _Settings, table: bool) -> FormatSettings:
-    from bitextfilter.corpus.formats.base import FormatSettings
-
+    """Return the settings with the columns. Raises UsageError for names without a header."""
     columns = run.row_settings.columns
     header = is_given("header") or (settings.source == "tsv" and table)
     if not header and any(isinstance(column.where, str) for column in columns.wanted()):
         raise click.UsageError("a column can only be named with --header")
-    return FormatSettings(
-        columns=columns,
-        header=header,
-        languages=settings.languages,
-        fields=settings.fields,
-        keep=settings.keep,
-        numbers=settings.numbers,
-        delimiter=settings.delimiter,
-        whitespace=settings.whitespace,
-        all_variants=settings.variants == "all",
-        others=FORMATS[settings.target].columns,
-    )
+    others = FORMATS[settings.target].columns
+    return replace(settings, columns=columns, header=header, others=others)
 
 
 def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence[BinaryIO]) -> None:

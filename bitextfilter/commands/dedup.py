@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from math import isnan
 from typing import TYPE_CHECKING, BinaryIO
@@ -18,13 +18,14 @@ from bitextfilter.commands.frame.options import (
     as_amount,
     as_column,
     flag,
-    languages_option,
+    is_given,
     needs_own_file,
     option,
+    options_of,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.duplicate_keys import BY, KEEP, MATCH, DedupSettings
+from bitextfilter.corpus.duplicate_keys import MATCH, DedupSettings
 from bitextfilter.io.files import is_table, open_input, open_rows, without_ending
 from bitextfilter.io.rows import (
     SIDES,
@@ -38,7 +39,7 @@ from bitextfilter.io.rows import (
     optional,
 )
 from bitextfilter.settings import none_of
-from bitextfilter.text.wording import IGNORABLE, IGNORED
+from bitextfilter.text.wording import IGNORABLE
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.dedup import DedupWindow
@@ -74,36 +75,11 @@ def _bytes(value: str) -> int:
 
 
 @dataclass(frozen=True)
-class _Settings:
+class _Settings(DedupSettings):
     """The duplicates, the rows to keep, and the file of the groups."""
 
-    match: str = option("--match", "Texts that count as duplicates: see above.", MATCH, "exact")
-    by: str = option(
-        "--by", "Compare both sides together, one, or either: then no text comes twice.", BY, "pair"
-    )
-    keep: str = option("--keep", "Row to keep; best is by the score in --column.", KEEP, "first")
     column: int | str | None = option(
         "--column COLUMN", "Column of the score; higher is better  [default: -1]", as_column
-    )
-    ignore: tuple[str, ...] | None = option(
-        "--ignore NAME[,NAME...]",
-        f"Parts that normalised and near ignore, of {', '.join(IGNORABLE)}  "
-        f"[default: {','.join(IGNORED)}]",
-        _ignorable,
-    )
-    languages: tuple[str, str] | None = languages_option(
-        "By whose rules capitals become small letters, such as en,tr: for normalised and near."
-    )
-    similarity: float | None = option(
-        "--similarity",
-        "Least Jaccard similarity of near texts, above 0, up to 1  [default: 0.8]",
-        NumberRange(0, 1, min_open=True),
-    )
-    shingle: int | None = option(
-        "--shingle", "Characters of the n-grams that near compares  [default: 4]", COUNT
-    )
-    memory: int = option(
-        "--memory BYTES", "Approximate memory: 500M, 4G. No result depends on it.", _bytes, "1G"
     )
     groups: str | None = option(
         "--groups FILE", "Write the groups of duplicates: number, line, kept or dropped, the row."
@@ -111,17 +87,20 @@ class _Settings:
 
     def __post_init__(self) -> None:
         """Refuse options without effect."""
+        super().__post_init__()
         near = ("near",)
         for name, matches in {"ignore": MATCH[1:], "similarity": near, "shingle": near}.items():
-            if getattr(self, name) is not None and self.match not in matches:
+            if is_given(name) and self.match not in matches:
                 raise click.UsageError(f"--{name} is for --match {' or '.join(matches)}")
         if self.column is not None and self.keep == "first":
             raise click.UsageError("--column is for --keep best")
 
-    def definition(self) -> DedupSettings:
-        """Return the definition of duplicates."""
-        given = {one.name: getattr(self, one.name) for one in fields(DedupSettings)}
-        return DedupSettings(**{name: value for name, value in given.items() if value is not None})
+
+_OPTIONS = options_of(
+    _Settings,
+    "match by keep column ignore languages similarity shingle memory groups",
+    {"ignore": {"type": _ignorable}, "memory": {"type": _bytes, "default": "1G"}},
+)
 
 
 @dataclass(frozen=True)
@@ -214,13 +193,13 @@ class _Others:
             self.against_by or "any",
             equal,
             likeness,
-            settings.ignore or IGNORED,
+            settings.ignore,
             settings.languages,
         )
 
 
 @command(
-    "bitext-dedup", _Settings, _Others, row_options("pairs files", drops=True), uses="batch_size"
+    "bitext-dedup", _OPTIONS, _Others, row_options("pairs files", drops=True), uses="batch_size"
 )
 def main(run: Run, settings: _Settings, others: _Others) -> None:
     """Keep one of the pairs that are duplicates of each other, in input order.
@@ -266,17 +245,17 @@ def _drop(run: Run, settings: _Settings, others: _Others) -> None:
     sides = (settings.by,) if settings.by in SIDES else SIDES
     last = optional("score", "--column", score)
     compared = replace(files.columns, blank=score is not None, sides=sides, last=last)
-    rows, definition = run.rows(compared), settings.definition()
+    rows = run.rows(compared)
     found = {settings.match, (others.against_match or "near") if others.files else "exact"}
     if settings.languages is not None and found == {"exact"}:
         run.warn("--languages has no effect: --match exact compares capitals as they are")
-    run.facts.update(_facts(definition))
+    run.facts.update(_facts(settings))
     run.counts.update(kept=0, dropped=0)
     known = _known_texts(run, settings, others) if others.files else None
     if others.only_against and known is not None:
-        _subtract(run, definition, rows, known)
+        _subtract(run, settings, rows, known)
     else:
-        _deduplicate(run, definition, rows, known, settings.groups)
+        _deduplicate(run, settings, rows, known)
 
 
 _MEND = "mend the line, or leave it out"
@@ -324,19 +303,13 @@ def _subtract(run: Run, settings: DedupSettings, rows: RowReader, known: OtherTe
         _write(run, output, window.items, dict(zip(window.lines, found, strict=True)), known)
 
 
-def _deduplicate(
-    run: Run,
-    settings: DedupSettings,
-    rows: RowReader,
-    known: OtherTexts | None,
-    groups_path: str | None,
-) -> None:
+def _deduplicate(run: Run, settings: _Settings, rows: RowReader, known: OtherTexts | None) -> None:
     """Write the rows kept, at once or when all are read, and the groups."""
     from bitextfilter.corpus.dedup import Deduplicator, decided_windows
     from bitextfilter.io.spill import Records
 
     output = run.output()
-    groups = None if groups_path is None else run.output(groups_path)
+    groups = None if settings.groups is None else run.output(settings.groups)
     deduplicator = run.enter(Deduplicator(settings, groups is not None, known))
     waiting = _WaitingLines(run, settings, rows, run.enter(Records()))
     output.write(rows.first_line())

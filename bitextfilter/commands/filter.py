@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import CutCheck
+from bitextfilter.commands.frame.cuts import CutCheck, CutMeasure
 from bitextfilter.commands.frame.options import (
     DEFAULT_MODEL,
-    CutMeasure,
     Scaling,
     as_column,
     flag,

@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.documents import SentenceReader, warn_of_languages
+from bitextfilter.commands.frame.documents import (
+    NO_CUT,
+    SentenceReader,
+    as_optional_min_score,
+    warn_of_languages,
+)
 from bitextfilter.commands.frame.options import (
     COUNT,
     DIGITS,
-    NO_CUT,
     RECOMMENDED,
     MinScore,
     ModelName,
     argument,
-    as_optional_min_score,
     flag,
     option,
     row_options,

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import Budget, CutCheck
-from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, name_languages, rows_of
+from bitextfilter.commands.frame.cuts import Budget, CutCheck, CutMeasure
+from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, languages_of_columns, rows_of
 from bitextfilter.commands.frame.options import (
     NATURAL,
     RECOMMENDED,
-    CutMeasure,
     MinScore,
     ModelName,
     as_amount,
@@ -140,15 +139,16 @@ class _Incoming:
 
     def least(self, similarity: str | None) -> float | None:
         """Return the number of --min-score, for the measure of --similarity if it is given."""
+        from bitextfilter.models.folders import naming_pair
         from bitextfilter.scoring.thresholds import measure_of
 
         wanted, run, reader = self._settings.min_score, self._run, self.reader
         if wanted != RECOMMENDED:
             return wanted
         lines = reader.ahead(CHECKED_ROWS)
-        if run.languages_open:
-            name_languages(run, rows_of(run, reader, lines))
         model = str(run.model_name)
+        if run.languages_open:
+            model = naming_pair(model, languages_of_columns(run, rows_of(run, reader, lines)))
         column = None if reader.header is None else reader.column_name(self._place)
         measure = measure_of(model, similarity, column)
         cut = run.recommended_cut(model, measure)

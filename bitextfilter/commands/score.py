@@ -12,7 +12,7 @@ import click
 from bitextfilter.commands.frame.command import command, fill_lists, needs_none_of
 from bitextfilter.commands.frame.first_rows import (
     CHECKED_ROWS,
-    name_languages,
+    languages_of_columns,
     rows_of,
     watch_languages,
 )
@@ -332,9 +332,10 @@ class _Scoring:
 
     def _model(self, run: Run, reader: RowReader) -> Model:
         """Load the model of vectors, with the neighbours that are asked for."""
+        languages = None
         if run.shard is None and run.languages_open:
-            name_languages(run, rows_of(run, reader, reader.ahead(CHECKED_ROWS)))
-        model, named = run.model(), self.settings.neighbours
+            languages = languages_of_columns(run, rows_of(run, reader, reader.ahead(CHECKED_ROWS)))
+        model, named = run.model(languages), self.settings.neighbours
         if named is None:
             return model
         from bitextfilter.scoring.background import named_background

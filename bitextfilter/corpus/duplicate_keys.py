@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bitextfilter.settings import Settings, setting
-from bitextfilter.text.wording import IGNORED, Wording, normaliser
+from bitextfilter.settings import Settings, from_1, setting
+from bitextfilter.text.wording import IGNORABLE, IGNORED, Wording, normaliser
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Keys
@@ -25,22 +25,48 @@ _KEY_BYTES = 16
 class DedupSettings(Settings):
     """Definition of duplicates, and the choice of the row to keep.
 
-    ``match``: texts are equal (exact), or equal without the parts in ``ignore`` (normalised), or
-    their ``shingle``-grams of characters have a Jaccard similarity of ``similarity`` or more
-    (near; by pair, on each side; the first 10,000 characters of a text count). ``by``: compare
-    both sides together, one, or either. ``keep``: the first row, or the first with the best score.
-    ``memory``: approximate bytes to use. ``languages``: codes of source and target, for the case of
-    their letters.
+    ``similarity`` of texts that are near is on each side, by pair; the first 10,000 characters of a
+    text count. ``languages`` are codes of source and target.
     """
 
-    match: str = setting("exact", choices=MATCH)
-    by: str = setting("pair", choices=BY)
-    keep: str = setting("first", choices=KEEP)
-    ignore: tuple[str, ...] = IGNORED
-    similarity: float = setting(0.8, within="> 0, <= 1")
-    shingle: int = setting(4, within="> 0")
-    memory: int = setting(1 << 30, within="> 0")
-    languages: tuple[str, str] | None = None
+    match: str = setting(
+        "exact", "Texts that count as duplicates: see above.", choices=MATCH, option="--match"
+    )
+    by: str = setting(
+        "pair",
+        "Compare both sides together, one, or either: then no text comes twice.",
+        choices=BY,
+        option="--by",
+    )
+    keep: str = setting(
+        "first", "Row to keep; best is by the score in --column.", choices=KEEP, option="--keep"
+    )
+    ignore: tuple[str, ...] = setting(
+        IGNORED,
+        f"Parts that normalised and near ignore, of {', '.join(IGNORABLE)}  "
+        f"[default: {','.join(IGNORED)}]",
+        option="--ignore NAME[,NAME...]",
+    )
+    similarity: float = setting(
+        0.8,
+        "Least Jaccard similarity of near texts, above 0, up to 1  [default: 0.8]",
+        within="> 0, <= 1",
+        option="--similarity",
+    )
+    shingle: int = from_1(
+        4, "Characters of the n-grams that near compares  [default: 4]", option="--shingle"
+    )
+    memory: int = setting(
+        1 << 30,
+        "Approximate memory: 500M, 4G. No result depends on it.",
+        within="> 0",
+        option="--memory BYTES",
+    )
+    languages: tuple[str, str] | None = setting(
+        None,
+        "By whose rules capitals become small letters, such as en,tr: for normalised and near.",
+        option="--languages SOURCE,TARGET",
+    )
 
     @property
     def sides(self) -> int:

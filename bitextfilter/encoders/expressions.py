@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.registry import Architecture
-from bitextfilter.settings import Settings, setting
+from bitextfilter.settings import Settings, from_0, from_1, setting
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 
 
@@ -55,13 +55,12 @@ class CombinationSettings(Settings):
     vocabulary.
     """
 
-    embedding: int = setting(300, "width of a token vector, and of each part", within=">= 1")
+    embedding: int = from_1(300, "width of a token vector, and of each part")
     tables: str = setting("shared", "token vectors of the two languages", choices=SHARING)
     composition: str = setting("shared", "weights of the parts", choices=SHARING)
-    gain: float = setting(
+    gain: float = from_0(
         0.0,
         "factor of recurrent parts at the start; each of their numbers has a learnt one. 0: none",
-        within=">= 0",
     )
     standardise: bool = setting(
         False,
@@ -105,7 +104,7 @@ def is_average(expression: str) -> bool:
 class AveragingSettings(Settings):
     """Shape of an averaging encoder: ``embedding`` is the width of a vector, and its ``dim``."""
 
-    embedding: int = setting(512, "width of subword and sentence vectors", within=">= 1")
+    embedding: int = from_1(512, "width of subword and sentence vectors")
 
     @property
     def dim(self) -> int:

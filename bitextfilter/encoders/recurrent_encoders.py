@@ -54,7 +54,7 @@ from bitextfilter.models.recurrent import (
     reverse_padded,
 )
 from bitextfilter.models.registry import Architecture
-from bitextfilter.settings import Settings, setting
+from bitextfilter.settings import Settings, from_1, setting
 from bitextfilter.text.ragged import PIECES
 
 
@@ -66,11 +66,9 @@ class AutoencoderSettings(Settings):
     (Kim et al. 2019: 512, so 256 a direction).
     """
 
-    embedding: int = setting(512, "width of a subword vector", within=">= 1")
-    hidden: int = setting(
-        256, "width of one direction; a sentence vector is twice as wide", within=">= 1"
-    )
-    layers: int = setting(1, "recurrent layers", within=">= 1")
+    embedding: int = from_1(512, "width of a subword vector")
+    hidden: int = from_1(256, "width of one direction; a sentence vector is twice as wide")
+    layers: int = from_1(1, "recurrent layers")
     cell: str = setting("lstm", "the kind of recurrent unit", choices=CELLS)
     pooling: str = setting(
         "max",
@@ -84,8 +82,7 @@ class AutoencoderSettings(Settings):
         choices=SHARING,
     )
     standardise: bool = setting(
-        False,
-        "batch normalisation of pooled vectors, by language (Ioffe & Szegedy 2015)",
+        False, "batch normalisation of pooled vectors, by language (Ioffe & Szegedy 2015)"
     )
     average: bool = setting(
         False,

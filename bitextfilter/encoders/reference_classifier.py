@@ -29,7 +29,7 @@ from bitextfilter.encoders.base import (
 from bitextfilter.encoders.combination import Average, CachedPart, EncoderPart
 from bitextfilter.models.recurrent import CachedDirection
 from bitextfilter.models.registry import Architecture, Registry
-from bitextfilter.settings import Settings, setting
+from bitextfilter.settings import Settings, from_1, setting
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES
 
@@ -70,7 +70,7 @@ class ReferenceSettings(Settings):
     architecture: str = setting(
         "lstm", "an LSTM's last state, or the mean of the token vectors", choices=READERS
     )
-    embedding: int = setting(300, "width of token vectors, and of the LSTM", within=">= 1")
+    embedding: int = from_1(300, "width of token vectors, and of the LSTM")
 
 
 class ReferenceNetwork(Network):

@@ -28,7 +28,7 @@ from bitextfilter.filters.rule import (
     RuleResult,
     greatest,
 )
-from bitextfilter.settings import setting
+from bitextfilter.settings import from_0
 from bitextfilter.text import characters
 
 Unmatched = tuple[Sequence[str], Sequence[str]]
@@ -44,7 +44,7 @@ _NAMED = 3
 class AgreementRule(PairFault):
     """A rule that compares the items of both sides; at most ``allowed`` may differ."""
 
-    allowed: int = setting(0, within=">= 0")
+    allowed: int = from_0(0)
 
     @abstractmethod
     def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:

@@ -20,7 +20,7 @@ from bitextfilter.arrays import Floats, Mask, Scores
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, PairFault
 from bitextfilter.filters.web import without_addresses
-from bitextfilter.settings import setting
+from bitextfilter.settings import from_0, from_1, setting
 from bitextfilter.text import characters
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Similarity(Bounded):
     maximum: float | None = 0.9
     count: str = setting("characters", choices=("characters", "words"))
     lowercase: bool = False
-    words: int = setting(0, within=">= 0")
+    words: int = from_0(0)
 
     def sure(self, pairs: Pairs) -> Mask | None:
         """Select pairs that lack too many of each other's characters."""
@@ -193,7 +193,7 @@ class NgramOverlap(_TokenRule):
     origin = "Wieting et al. 2017, sections 5.5–5.7 (n = 1, 2, 3; lower 0 to .3, upper .6 to 1)"
 
     maximum: float | None = 0.8
-    order: int = setting(1, within=">= 1")
+    order: int = from_1(1)
 
     def value(self, source: _Tokens, target: _Tokens) -> float:
         one, other = ngrams(source, self.order), ngrams(target, self.order)

@@ -16,7 +16,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.facts import SPREAD
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Cost, SideFault
-from bitextfilter.settings import setting
+from bitextfilter.settings import from_0, from_1, setting
 from bitextfilter.text.units import UNSPACED
 
 
@@ -85,10 +85,10 @@ class Repetition(SideFault):
     origin = "OpusFilter RepetitionFilter (its max_length is longest less one)"
     cost = Cost.ARRAYS
 
-    repeats: int = setting(2, within=">= 1")
-    shortest: int = setting(3, within=">= 1")
+    repeats: int = from_1(2)
+    shortest: int = from_1(3)
     longest: int = 101
-    least: int = setting(0, within=">= 0")
+    least: int = from_0(0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import LanguagePair, PairFault, SideBounded, SideFault
-from bitextfilter.settings import setting
+from bitextfilter.settings import from_0, setting
 from bitextfilter.text import characters
 
 _LONGEST = 10_000
@@ -83,7 +83,7 @@ class LengthRatio(Length):
 
     minimum: float | None = None
     maximum: float | None = 3
-    added: float = setting(0, within=">= 0")
+    added: float = from_0(0)
 
     def values(self, pairs: Pairs) -> Floats:
         lengths = np.maximum(super().values(pairs), 0.5) + self.added

@@ -20,7 +20,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import BatchSide
 from bitextfilter.filters.rule import PATIENCE, LanguagePair, SideBounded, SideFault
 from bitextfilter.io.files import read_lines
-from bitextfilter.settings import setting
+from bitextfilter.settings import from_1, setting
 from bitextfilter.text import characters, misreading
 
 
@@ -178,8 +178,8 @@ class Breadcrumbs(SideFault):
     unit = "pieces in a row"
     origin = "Bicleaner no_breadcrumbs (there: three or more such signs, with others)"
 
-    maximum: int = setting(3, within=">= 1")
-    words: int = setting(3, within=">= 1")
+    maximum: int = from_1(3)
+    words: int = from_1(3)
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with enough separators that stand alone."""

@@ -23,9 +23,14 @@ from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.spill import SentenceFile
 from bitextfilter.pairs.base import EncodedSide, PairScorer
-from bitextfilter.settings import Settings, setting
-from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means
-from bitextfilter.similarity.vectors import euclidean_pairs
+from bitextfilter.settings import Settings, from_1, setting
+from bitextfilter.similarity.vectors import (
+    MARGINS,
+    NO_ROW,
+    Neighbours,
+    euclidean_pairs,
+    highest_means,
+)
 
 NEEDS_CLASSIFIER = ("mlp", "joint")
 MINING_SIMILARITIES = ("cosine", "euclidean", *MARGINS, *NEEDS_CLASSIFIER)
@@ -69,7 +74,7 @@ class MiningSettings(Settings):
     ``joint``, CSLS chooses the pairs, and other evidence is then added to it."""
     retrieval: str = setting("max", choices=RETRIEVALS)
     """A name in ``RETRIEVALS``."""
-    neighbours: int = setting(4, within=">= 1")
+    neighbours: int = from_1(4)
     """k: candidates of a sentence, and neighbours in the mean of a margin; 4 as in Artetxe &
     Schwenk 2019."""
     min_score: float | None = None

@@ -31,10 +31,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from bitextfilter.arrays import Floats, Integers, Vectors
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.models.device import one_torch_thread, resolve_device
-from bitextfilter.settings import Settings, from_groups, group_rows, setting
-from bitextfilter.similarity.neighbours import NEIGHBOURS, matches, neighbourhood_means
-from bitextfilter.similarity.vectors import unit_rows
-from bitextfilter.training.word_vectors import SkipGram, WordVectors
+from bitextfilter.settings import Settings, from_0, from_1, from_groups, group_rows, part, setting
+from bitextfilter.similarity.vectors import NEIGHBOURS, matches, neighbourhood_means, unit_rows
+from bitextfilter.training.monolingual import SkipGram, WordVectors
 
 _STEPS = ("unit", "centre")
 _CPU = torch.device("cpu")
@@ -49,18 +48,10 @@ class MappingSettings(Settings):
         "steps on the vectors of each language first, in this order: `unit` length, and `centre`,"
         " which takes the mean of all vectors away; the last must be `unit`",
     )
-    words: int = setting(
-        10_000,
-        "most frequent words of each language to find translations of",
-        within=">= 1",
-    )
-    neighbours: int = setting(NEIGHBOURS, "of CSLS", within=">= 1")
-    refinements: int = setting(30, "rounds of new pairs and a new map, at most", within=">= 0")
-    gain: float = setting(
-        0.001,
-        "the last round is the first with less; 0: any gain will do",
-        within=">= 0",
-    )
+    words: int = from_1(10_000, "most frequent words of each language to find translations of")
+    neighbours: int = from_1(NEIGHBOURS, "of CSLS")
+    refinements: int = from_0(30, "rounds of new pairs and a new map, at most")
+    gain: float = from_0(0.001, "the last round is the first with less; 0: any gain will do")
 
     def __post_init__(self) -> None:
         """Raise SettingsError for values that do not fit."""
@@ -185,28 +176,21 @@ def identical_pairs(source: Sequence[str], target: Sequence[str]) -> Integers:
 class Adversarial(Settings):
     """Settings of the adversarial training; sizes and rates are from Conneau et al. 2018."""
 
-    words: int = setting(
-        50_000, "most frequent words of each language that the discriminator sees", within=">= 1"
-    )
-    layers: int = setting(2, "hidden layers of the discriminator", within=">= 1")
-    units: int = setting(2048, "of each hidden layer", within=">= 1")
-    leak: float = setting(0.2, "slope of the leaky rectifiers below 0", within=">= 0")
-    input_dropout: float = setting(
-        0.1, "share of the discriminator's input that is zeroed", within=">= 0, < 1"
-    )
+    words: int = from_1(50_000, "most frequent words of each language that the discriminator sees")
+    layers: int = from_1(2, "hidden layers of the discriminator")
+    units: int = from_1(2048, "of each hidden layer")
+    leak: float = from_0(0.2, "slope of the leaky rectifiers below 0")
+    input_dropout: float = part(0.1, "share of the discriminator's input that is zeroed")
     smoothing: float = setting(0.1, "the labels are this far from 0 and 1", within=">= 0, < 0.5")
-    batch_size: int = setting(32, "words of each language in a mini-batch", within=">= 1")
-    discriminator_updates: int = setting(
-        5, "updates of the discriminator for one of the map", within=">= 1"
-    )
-    starts: int = setting(
+    batch_size: int = from_1(32, "words of each language in a mini-batch")
+    discriminator_updates: int = from_1(5, "updates of the discriminator for one of the map")
+    starts: int = from_1(
         1,
         "trainings from different first maps; the best is taken (ours: some end in a bad optimum)."
         " The first begins with the identity, the others with random rotations",
-        within=">= 1",
     )
-    epochs: int = setting(5, "of each start", within=">= 1")
-    updates: int = setting(31_250, "updates of the map in an epoch", within=">= 1")
+    epochs: int = from_1(5, "of each start")
+    updates: int = from_1(31_250, "updates of the map in an epoch")
     learning_rate: float = setting(0.1, "of plain SGD, for both", within="> 0")
     decay: float = setting(
         0.98,
@@ -219,10 +203,8 @@ class Adversarial(Settings):
         "after each update the map W becomes (1 + b) W - b (W Wᵀ) W, with this b; 0 leaves it",
         within=">= 0, <= 0.5",
     )
-    threads: int = setting(
-        1, "of each operation; more may change the last digits, and so the map", within=">= 1"
-    )
-    seed: int = setting(1, "of everything that is drawn", within=">= 0")
+    threads: int = from_1(1, "of each operation; more may change the last digits, and so the map")
+    seed: int = from_0(1, "of everything that is drawn")
 
 
 class Discriminator(nn.Sequential):

@@ -30,7 +30,15 @@ from bitextfilter.encoders.reference_classifier import (
 from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
 from bitextfilter.models.folders import check_replaceable, writing_folder
-from bitextfilter.settings import Settings, from_groups, from_mapping, group_rows, setting
+from bitextfilter.settings import (
+    Settings,
+    from_0,
+    from_1,
+    from_groups,
+    from_mapping,
+    group_rows,
+    setting,
+)
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, Ragged
@@ -58,23 +66,20 @@ class ReferenceTraining(LoopSettings):
         "of several translations of a reference, one by chance or the most reference-like",
         choices=NEGATIVES,
     )
-    epochs: int = setting(10, "times over the references; the best is kept", within=">= 1")
-    batch_size: int = setting(
-        100, "references of a mini-batch, each with one translation", within=">= 1"
-    )
+    epochs: int = from_1(10, "times over the references; the best is kept")
+    batch_size: int = from_1(100, "references of a mini-batch, each with one translation")
     learning_rate: float = setting(0.001, "of Adam", within="> 0")
-    penalty: float = setting(
+    penalty: float = from_0(
         0.0,
         "weight of the token vectors' squared norm in the loss (Wieting et al. 2017: one of 1e-5,"
         " 1e-6, 1e-7, 1e-8 and 0)",
-        within=">= 0",
     )
     held_out: float = setting(
         0.1,
         "part of the references to measure on, and as much to choose the epoch by",
         within="> 0, < 0.5",
     )
-    seed: int = setting(1, "of everything that is drawn", within=">= 0")
+    seed: int = from_0(1, "of everything that is drawn")
 
 
 @dataclass(frozen=True)
@@ -213,11 +218,10 @@ class ReferenceConfig(Settings):
     """All settings of a run."""
 
     shape: ReferenceSettings = field(default_factory=ReferenceSettings)
-    vocabulary_size: int = setting(
+    vocabulary_size: int = from_1(
         20_000,
         "most frequent words and marks, which have a vector each; all others have one together,"
         " which rare words of the training text teach",
-        within=">= 1",
     )
     training: ReferenceTraining = field(default_factory=ReferenceTraining)
 

@@ -32,7 +32,7 @@ from bitextfilter.scoring.score_combiner import (
     Tree,
     forest_features,
 )
-from bitextfilter.settings import Settings, group_rows, setting
+from bitextfilter.settings import Settings, from_0, from_1, setting
 
 KINDS = ("logistic", "monotone", "isolation-forest")
 
@@ -65,22 +65,12 @@ class CombinerSettings(Settings):
     rate: float = setting(
         0.05, "share of each tree that is added", within="> 0, <= 1", needs="kind=monotone"
     )
-    leaf_rows: int = setting(
-        10, "rows that a leaf has at least", within=">= 1", needs="kind=monotone"
-    )
+    leaf_rows: int = from_1(10, "rows that a leaf has at least", needs="kind=monotone")
 
     tree_rows: int = setting(
-        256,
-        "rows drawn for a tree",
-        within=">= 2, <= 100000",
-        needs="kind=isolation-forest",
+        256, "rows drawn for a tree", within=">= 2, <= 100000", needs="kind=isolation-forest"
     )
-    forest_seed: int = setting(1, "seed of the trees", within=">= 0", needs="kind=isolation-forest")
-
-    @staticmethod
-    def rows() -> list[tuple[str, str, str, str]]:
-        """Every setting as a row."""
-        return group_rows(CombinerSettings())
+    forest_seed: int = from_0(1, "seed of the trees", needs="kind=isolation-forest")
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.settings import Settings, setting
+from bitextfilter.settings import Settings, from_0, from_1, part, setting, share
 
 LARGEST_SEARCH = 32_768
 """Pairs of a mega-batch: each is compared with each, in some GB."""
@@ -65,32 +64,25 @@ def run_length(
     return updates, settings.validate_every or validation_interval(updates, settings.passes, block)
 
 
-_from_0 = partial(setting, within=">= 0")
-_from_1 = partial(setting, within=">= 1")
-_share = partial(setting, within=">= 0, <= 1")
-_part = partial(setting, within=">= 0, < 1")
-
-
 def _precision(meaning: str) -> Any:
     return setting("float32", meaning, choices=("float32", "bfloat16"))
 
 
 def _clip(default: float) -> Any:
     meaning = "largest norm of the gradient; a larger one is scaled down; 0: never"
-    return _from_0(default, meaning)
+    return from_0(default, meaning)
 
 
 def _patience(default: int) -> Any:
     meaning = "validations without a better one after which training stops; 0: never"
-    return _from_0(default, meaning)
+    return from_0(default, meaning)
 
 
 def _validate_every() -> Any:
-    return setting(
+    return from_0(
         0,
         "updates between validations; 0: four times a pass, at least ten times a run and every"
         " 1,000",
-        within=">= 0",
     )
 
 
@@ -107,9 +99,9 @@ class TrainingSettings(LoopSettings):
     token vectors from where they started, and size of the ``composition``, all other parameters.
     """
 
-    translation: float = _from_0(1.0, "weight of the decoded translation")
-    autoencoding: float = _from_0(1.0, "weight of the decoded sentence itself")
-    ranking: float = _from_0(
+    translation: float = from_0(1.0, "weight of the decoded translation")
+    autoencoding: float = from_0(1.0, "weight of the decoded sentence itself")
+    ranking: float = from_0(
         1.0, "weight of telling a translation from the mini-batch's other sentences"
     )
     decode: str = setting(
@@ -136,19 +128,19 @@ class TrainingSettings(LoopSettings):
         "the sentence vector is read beside every subword, too (Artetxe & Schwenk 2019)",
         needs=_DECODER,
     )
-    decoder_dropout: float = _part(
+    decoder_dropout: float = part(
         0.0,
         "share of the subwords hidden while the next ones are decoded (Bowman et al. 2016,"
         " section 3.1)",
         needs=_DECODER,
     )
-    decoder_width: int = _from_0(
+    decoder_width: int = from_0(
         0,
         "width, started from a linear map of the sentence vector; 0: as wide as that, which is"
         " its start (Kim et al.)",
         needs=_DECODER,
     )
-    cosine: float = _from_0(
+    cosine: float = from_0(
         0.0, "weight of 1 − cosine of a pair, beside other objectives (future work of Kim et al.)"
     )
     margin: float = setting(
@@ -163,11 +155,11 @@ class TrainingSettings(LoopSettings):
         choices=("full", "sampled", "adaptive"),
         needs=_DECODER,
     )
-    samples: int = _from_1(
+    samples: int = from_1(
         2048, "subwords beside the right one", needs=(_DECODER, "softmax=sampled")
     )
-    triplet: float = _from_0(0.0, "weight of the margin loss with hardest negatives")
-    triplet_margin: float = _from_0(0.4, "its margin, in cosine", needs="triplet")
+    triplet: float = from_0(0.0, "weight of the margin loss with hardest negatives")
+    triplet_margin: float = from_0(0.4, "its margin, in cosine", needs="triplet")
     triplet_sides: str = setting(
         "both",
         "whether sources and targets have negatives (Wieting et al. 2017), or sources alone"
@@ -181,43 +173,43 @@ class TrainingSettings(LoopSettings):
         choices=("same", "other"),
         needs="triplet",
     )
-    mega_batch: int = _from_1(
+    mega_batch: int = from_1(
         1,
         "mini-batches among whose pairs, 32,768 at most, negatives are sought (Wieting & Gimpel"
         " 2018: 1, 20, 40)",
         needs="triplet",
     )
-    language_exponent: float = _share(
+    language_exponent: float = share(
         0.5,
         "more than two languages: pairs of languages are read in proportion to their pairs to"
         " this power (Conneau & Lample 2019: 0.5)",
     )
-    without_first: float = _share(
+    without_first: float = share(
         0.1, "more than two languages: share of the mini-batches without the first"
     )
-    three_way: float = _share(
+    three_way: float = share(
         0.0,
         "more than two languages: share of the mini-batches in three, the first among them",
         needs="ranking",
     )
-    contrastive: float = _from_0(
+    contrastive: float = from_0(
         0.0, "weight of the contrastive loss, with a random negative for each pair"
     )
-    contrastive_margin: float = _from_0(
+    contrastive_margin: float = from_0(
         0.5, "cosine distance, 0 to 2, beyond which a negative costs nothing", needs="contrastive"
     )
-    drift: float = _from_0(0.0, "weight of the token vectors' squared distance from their start")
-    composition: float = _from_0(0.0, "weight of the squares of all other parameters")
+    drift: float = from_0(0.0, "weight of the token vectors' squared distance from their start")
+    composition: float = from_0(0.0, "weight of the squares of all other parameters")
 
-    batch_size: int = _from_1(120, "pairs of a mini-batch (Kim et al.: 120)")
-    passes: float = _from_0(
+    batch_size: int = from_1(120, "pairs of a mini-batch (Kim et al.: 120)")
+    passes: float = from_0(
         6.0,
         "times the data is read, may be a fraction; 0: by the number of pairs, 10 up to 50,000 and"
         " 3 from 166,667 on",
         needs="updates=0",
     )
-    updates: int = _from_0(0, "of a run; 0: as many as `passes` have")
-    maximum_length: int = _from_0(
+    updates: int = from_0(0, "of a run; 0: as many as `passes` have")
+    maximum_length: int = from_0(
         60,
         "pairs with a longer side, in subwords, are left out of training (Kim et al.: 60); 0: by"
         " the size of the vocabulary, 60 of 24,000 and 104 of 2,000",
@@ -234,21 +226,21 @@ class TrainingSettings(LoopSettings):
         " `decay_every` updates after `decay_start`",
         choices=("linear", "paper", "constant"),
     )
-    warmup: int = _from_0(
+    warmup: int = from_0(
         500, "updates over which the learning rate rises from 0", needs="schedule=linear|constant"
     )
-    decay_start: int = _from_0(100_000, "in updates", needs="schedule=paper")
-    decay_every: int = _from_1(50_000, "in updates", needs="schedule=paper")
+    decay_start: int = from_0(100_000, "in updates", needs="schedule=paper")
+    decay_every: int = from_1(50_000, "in updates", needs="schedule=paper")
     clip: float = _clip(5.0)
-    dropout: float = _part(0.0, "share of the token vectors' numbers zeroed in training")
+    dropout: float = part(0.0, "share of the token vectors' numbers zeroed in training")
     dropout_kind: str = setting(
         "plain",
         "`variational`: the same numbers at every position of a sentence (Sjöblom et al.)",
         choices=("plain", "variational"),
         needs="dropout",
     )
-    fixed_updates: int = _from_0(0, "updates over which token vectors stay as they start")
-    scramble: float = _share(
+    fixed_updates: int = from_0(0, "updates over which token vectors stay as they start")
+    scramble: float = share(
         0.0, "chance of a sentence to have its pieces in random order (Wieting & Gimpel 2018: 0.3)"
     )
     initial: str = setting(
@@ -259,7 +251,7 @@ class TrainingSettings(LoopSettings):
     precision: str = _precision(
         "`bfloat16`: two to three times as fast, where the processor has it"
     )
-    seed: int = _from_0(1, "of everything that is drawn")
+    seed: int = from_0(1, "of everything that is drawn")
     validate_every: int = _validate_every()
     patience: int = _patience(0)
 
@@ -302,28 +294,28 @@ class TrainingSettings(LoopSettings):
 class ClassifierTraining(LoopSettings):
     """Settings of a classifier's training."""
 
-    epochs: int = _from_1(20, "times over the pairs, at most")
+    epochs: int = from_1(20, "times over the pairs, at most")
     keep: str = setting(
         "best", "the epoch kept: of the lowest tuning loss, or the last", choices=("best", "last")
     )
-    patience: int = _from_1(3, "epochs without a lower tuning loss to stop after")
-    batch_size: int = _from_1(256, "pairs of a mini-batch")
+    patience: int = from_1(3, "epochs without a lower tuning loss to stop after")
+    batch_size: int = from_1(256, "pairs of a mini-batch")
     learning_rate: float = setting(0.001, "of Adam", within="> 0")
-    weight_decay: float = _from_0(0.01, "decoupled (Loshchilov & Hutter 2019)")
-    label_smoothing: float = _part(
+    weight_decay: float = from_0(0.01, "decoupled (Loshchilov & Hutter 2019)")
+    label_smoothing: float = part(
         0.02, "labels are this / 2 and 1 - this / 2, so that scores differ near 0 and 1"
     )
-    vector_noise: float = _from_0(
+    vector_noise: float = from_0(
         1.5, "largest mean length of the Gaussian noise on a vector, relative to the vector's"
     )
-    word_dropout: float = _part(0.1, "part of the words whose vectors are hidden in training")
-    bigram_dropout: float = _share(
+    word_dropout: float = part(0.1, "part of the words whose vectors are hidden in training")
+    bigram_dropout: float = share(
         0.5, "largest part of a pair's bigrams that is hidden in training"
     )
-    comparison_weight: float = _from_0(
+    comparison_weight: float = from_0(
         1.0, "of the loss that compares a pair with its better version"
     )
-    margin: float = _from_0(
+    margin: float = from_0(
         2.0, "difference in logits between a pair of quality 1 and its version of 0"
     )
     held_out: float = setting(
@@ -337,7 +329,7 @@ class ClassifierTraining(LoopSettings):
         within="> 0",
     )
     logit_bias: float = setting(0.0, "see `logit_scale`")
-    start_share: float = _part(
+    start_share: float = part(
         0.0,
         "of the weights that the training starts from (--start), in the mean with the trained ones",
     )
@@ -345,7 +337,7 @@ class ClassifierTraining(LoopSettings):
     precision: str = _precision(
         "of word classifiers in training; `bfloat16`: faster, where the processor has it"
     )
-    seed: int = _from_0(1, "of everything that is drawn")
+    seed: int = from_0(1, "of everything that is drawn")
 
     clip = 5.0
 
@@ -358,15 +350,15 @@ class ClassifierTraining(LoopSettings):
 class TranslatorSettings(LoopSettings):
     """Settings of a translator's training. Defaults are ours unless a source is given."""
 
-    label_smoothing: float = _part(
+    label_smoothing: float = part(
         0.1, "share of the probability that all tokens have in common (Vaswani et al. 2017: 0.1)"
     )
-    batch_size: int = _from_1(128, "pairs of like length of a mini-batch")
+    batch_size: int = from_1(128, "pairs of like length of a mini-batch")
     passes: float = setting(
         10.0, "times the data is read; may be a fraction", within="> 0", needs="updates=0"
     )
-    updates: int = _from_0(0, "of a run; 0: as many as `passes` have")
-    maximum_length: int = _from_1(
+    updates: int = from_0(0, "of a run; 0: as many as `passes` have")
+    maximum_length: int = from_1(
         100, "pairs with a longer side, in subwords, are left out of training"
     )
     optimiser: str = setting("adam", "", choices=("adam", "sgd"))
@@ -377,13 +369,13 @@ class TranslatorSettings(LoopSettings):
         " `constant`: warm-up alone",
         choices=("inverse-root", "linear", "constant"),
     )
-    warmup: int = _from_0(1000, "updates over which the learning rate rises from 0")
+    warmup: int = from_0(1000, "updates over which the learning rate rises from 0")
     clip: float = _clip(1.0)
-    dropout: float = _part(
+    dropout: float = part(
         0.1, "share of numbers zeroed in the vectors and in the output of each layer"
     )
     precision: str = _precision("`bfloat16`: faster; `float32` where the processor lacks it")
-    seed: int = _from_0(1, "of everything that is drawn")
+    seed: int = from_0(1, "of everything that is drawn")
     validate_every: int = _validate_every()
     validation: str = setting(
         "cross-entropy",

@@ -36,7 +36,7 @@ from bitextfilter.models.layers import (
 )
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent
 from bitextfilter.models.registry import Architecture
-from bitextfilter.settings import Settings, setting
+from bitextfilter.settings import Settings, from_1, setting
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.translation.network import Copier, Decoded, State, TokenRows, TranslationNetwork
 
@@ -45,10 +45,10 @@ from bitextfilter.translation.network import Copier, Decoded, State, TokenRows, 
 class TransformerSettings(Settings):
     """Shape: ``width`` of every vector, ``heads`` of attention, ``layers`` of either side."""
 
-    width: int = setting(256, "of every vector: a multiple of twice `heads`", within=">= 1")
-    heads: int = setting(4, "of attention", within=">= 1")
-    layers: int = setting(3, "of either side", within=">= 1")
-    feed_forward: int = setting(1024, "width inside a layer", within=">= 1")
+    width: int = from_1(256, "of every vector: a multiple of twice `heads`")
+    heads: int = from_1(4, "of attention")
+    layers: int = from_1(3, "of either side")
+    feed_forward: int = from_1(1024, "width inside a layer")
 
     def __post_init__(self) -> None:
         """Raise SettingsError for values that do not fit."""
@@ -227,17 +227,14 @@ class RecurrentSettings(Settings):
     The decoder is ``2 * hidden`` wide.
     """
 
-    width: int = setting(256, "of subword vectors", within=">= 1")
-    hidden: int = setting(
-        256, "width of one direction of the encoder; the decoder is twice as wide", within=">= 1"
-    )
-    encoder_layers: int = setting(1, "layers that read", within=">= 1")
-    decoder_layers: int = setting(2, "layers that write", within=">= 1")
+    width: int = from_1(256, "of subword vectors")
+    hidden: int = from_1(256, "width of one direction of the encoder; the decoder is twice as wide")
+    encoder_layers: int = from_1(1, "layers that read")
+    decoder_layers: int = from_1(2, "layers that write")
     cell: str = setting("lstm", "the kind of recurrent unit", choices=CELLS)
     attention: str = setting("bilinear", "attention to the source", choices=ATTENTIONS)
     copy: bool = setting(
-        False,
-        "also write pieces of the source by the attention to them (See, Liu & Manning 2017)",
+        False, "also write pieces of the source by the attention to them (See, Liu & Manning 2017)"
     )
 
 
@@ -358,8 +355,8 @@ class ControlledSettings(RecurrentSettings):
     symbols: int = setting(
         128, "rows of the table of template symbols: the rarest of more are unknown", within=">= 4"
     )
-    template_width: int = setting(
-        64, "of a symbol's vector, and of one direction of the templates' encoder", within=">= 1"
+    template_width: int = from_1(
+        64, "of a symbol's vector, and of one direction of the templates' encoder"
     )
 
 

@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke, table
 from toys import sentences
-
-from bitextfilter.commands import align_documents, convert, dedup, rank, report, score
-from bitextfilter.commands import filter as filter_command
 
 SOURCES, TARGETS = sentences(30, 7)
 OTHER = sentences(1, 99)[1][0]
@@ -33,15 +31,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
 
 
 def linked(model: Path, *words: str, text: str = "") -> Result:
-    arguments = [*words, "--model", str(model), "--largest", "1"]
-    done = CliRunner().invoke(align_documents.main, arguments, input=text)
-    assert done.exit_code == 0, done.stderr
-    return done
+    line = (*words, "--model", model, "--largest", "1")
+    return invoke("bitext-align-documents", *line, data=text)
 
 
 def rows_of(done: Result) -> list[dict[str, str]]:
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
-    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    return [dict(zip(COLUMNS, row, strict=True)) for row in table(done)]
 
 
 def test_chunks_end_at_holes_and_at_paragraphs(model: Path, files: tuple[str, str]) -> None:
@@ -78,9 +73,7 @@ def test_chunks_are_short_enough(model: Path, files: tuple[str, str], count: str
 
 
 def test_scores_are_those_of_the_links(model: Path, files: tuple[str, str]) -> None:
-    pairs = [
-        line.split("\t") for line in linked(model, *files, "--digits", "9").stdout.splitlines()
-    ]
+    pairs = table(linked(model, *files, "--digits", "9"))
     sizes = [len(f"{pair[0]} {pair[1]}".split()) for pair in pairs]
     scores = [float(pair[2]) for pair in pairs]
     (row,) = rows_of(linked(model, *files, "--as", "documents", "--digits", "9"))
@@ -90,7 +83,7 @@ def test_scores_are_those_of_the_links(model: Path, files: tuple[str, str]) -> N
 
 
 def test_low_scores_are_holes(model: Path, files: tuple[str, str]) -> None:
-    rows = [line.split("\t") for line in linked(model, *files).stdout.splitlines()]
+    rows = table(linked(model, *files))
     least = sorted(float(row[2]) for row in rows)[5] - 0.00005
     held = rows_of(linked(model, *files, "--as", "paragraphs", "--min-score", str(least)))
     good = [row[0] for row in rows if float(row[2]) >= least]
@@ -136,7 +129,7 @@ def test_many_documents_and_their_names(model: Path, files: tuple[str, str]) -> 
     list_ = "".join(json.dumps(one) + "\n" for one in given)
     words = ("--documents", "-", "--as", "documents", "--header")
     done = linked(model, *words, text=list_)
-    header, *rows = [line.split("\t") for line in done.stdout.splitlines()]
+    header, *rows = table(done)
     assert header == COLUMNS
     assert [row[4] for row in rows] == ["one two \\ud800", "stdin:2"]
     own = [line.split("\t") for line in Path("own.tsv").read_text().splitlines()]
@@ -165,50 +158,27 @@ def test_a_line_is_a_paragraph_where_lines_are_split(model: Path, files: tuple[s
     assert len(made["source"]) == len(made["target"]) == 6
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--as", "jsonl", "--header"],
-        ["--as", "jsonl", "--score-first"],
-        ["--as", "jsonl", "--mark", "x"],
-        ["--as", "documents", "--hole", "1"],
-        ["--as", "documents", "--most-words", "9"],
-        ["--as", "pairs", "--links"],
-        ["--as", "paragraphs", "--mark", "a\tb"],
-        ["--as", "paragraphs", "--most-words", "0"],
-        ["--as", "paragraphs", "--hole", "-1"],
-        ["--most-words", "9"],
-        ["--count", "words"],
-        ["--links", "--header"],
-        ["--as", "else"],
-    ],
-)
-def test_what_does_not_go_together(words: list[str]) -> None:
-    assert CliRunner().invoke(align_documents.main, ["a", "b", *words]).exit_code == 2
-
-
 def test_columns_pass_through_a_pipe(model: Path, files: tuple[str, str]) -> None:
     words = ("--as", "paragraphs", "--header", "--most-words", "40")
     text = linked(model, *files, *words).stdout
     steps = (
-        (score.main, ["--header", "--model", str(model), "--similarity", "cosine"]),
-        (filter_command.main, ["--header", "--rule", "length:maximum=500", "--rule", "cosine>=-1"]),
-        (dedup.main, ["--header"]),
-        (rank.main, ["--header", "--column", "lowest", "--min-score", "-1", "--order", "input"]),
+        ("bitext-score", ["--header", "--model", str(model), "--similarity", "cosine"]),
+        ("bitext-filter", ["--header", "--rule", "length:maximum=500", "--rule", "cosine>=-1"]),
+        ("bitext-dedup", ["--header"]),
+        (
+            "bitext-rank",
+            ["--header", "--column", "lowest", "--min-score", "-1", "--order", "input"],
+        ),
     )
     names, given = [*COLUMNS, "cosine"], text.splitlines()
     for command, options in steps:
-        done = CliRunner().invoke(command, ["-q", *options], input=text)
-        assert done.exit_code == 0, done.stderr
-        text = done.stdout
+        text = invoke(command, "-q", *options, data=text).stdout
         lines = text.splitlines()
         assert lines[0].split("\t") == names
         assert [line.rpartition("\t")[0] for line in lines] == given
-    page = ["--header", "--column", "lowest", "-o", "page.html"]
-    assert CliRunner().invoke(report.main, page, input=text).exit_code == 0
-    done = CliRunner().invoke(convert.main, ["-q", "--header", "--to", "jsonl"], input=text)
+    invoke("bitext-report", "--header", "--column", "lowest", "-o", "page.html", data=text)
+    done = invoke("bitext-convert", "-q", "--header", "--to", "jsonl", data=text)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [list(row) for row in rows] == [names] * (len(given) - 1)
     keep = ["--from", "jsonl", "--header", "--keep", ",".join(names[2:])]
-    back = CliRunner().invoke(convert.main, ["-q", *keep], input=done.stdout)
-    assert back.stdout == text
+    assert invoke("bitext-convert", "-q", *keep, data=done.stdout).stdout == text

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke, says_one_line, table
 
-from bitextfilter.commands import combine, train_combiner
 from bitextfilter.evaluation.filtering import roc_auc
 from bitextfilter.scoring.score_combiner import combiner_of
 
@@ -27,62 +27,54 @@ def rows(count: int = 200, seed: int = 1, missing: float = 0.1) -> list[list[str
     return found
 
 
-def text(table: list[list[str]], header: bool = True) -> bytes:
+def text(lines: list[list[str]], header: bool = True) -> bytes:
     head = [["source", "target", "mlp", "distance", "label"]] if header else []
-    return "".join("\t".join(row) + "\n" for row in [*head, *table]).encode()
+    return "".join("\t".join(row) + "\n" for row in [*head, *lines]).encode()
 
 
 TRAIN = ("--header", "--labels", "label", "--higher", "mlp", "--column", "distance")
 
 
-def train(*words: str | Path, data: bytes) -> Result:
+def train(*words: object, data: bytes, code: int = 0) -> Result:
     pytest.importorskip("sklearn")
-    return CliRunner().invoke(train_combiner.main, list(map(str, words)), input=data)
+    return invoke("bitext-train-combiner", *words, data=data, code=code)
 
 
-def apply(*words: str | Path, data: bytes) -> Result:
-    return CliRunner().invoke(combine.main, list(map(str, words)), input=data)
+def apply(*words: object, data: bytes, code: int = 0) -> Result:
+    return invoke("bitext-combine", *words, data=data, code=code)
 
 
 @pytest.fixture(scope="module")
 def combiner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("combiner") / "c.json"
-    done = train(*TRAIN, "-o", path, "--bootstrap", "50", data=text(rows()))
-    assert done.exit_code == 0, done.stderr
+    train(*TRAIN, "-o", path, "--bootstrap", "50", data=text(rows()))
     return path
 
 
 def test_the_kind_is_a_setting_too(tmp_path: Path) -> None:
-    made = []
-    for words in (("--set", "kind=monotone", "--set", "trees=5"), ("--kind", "monotone")):
-        file = tmp_path / "c.json"
-        done = train(*TRAIN, *words, "-o", file, "--bootstrap", "2", data=text(rows(300)))
-        assert done.exit_code == 0, done.stderr
-        made.append(json.loads(file.read_text()))
-    assert [one["kind"] for one in made] == ["monotone"] * 2
-    assert [len(one["trees"]) for one in made] == [5, 100]
+    file = tmp_path / "c.json"
+    for trees, words in ((5, ("--set", "kind=monotone")), (3, ("--kind", "monotone"))):
+        words = (*TRAIN, *words, "--set", f"trees={trees}", "--bootstrap", "2")
+        train(*words, "-o", file, data=text(rows(60)))
+        made = json.loads(file.read_text())
+        assert (made["kind"], len(made["trees"])) == ("monotone", trees)
 
 
 @pytest.mark.parametrize("kind", ["logistic", "monotone"])
 def test_the_table(tmp_path: Path, kind: str) -> None:
-    words = (*TRAIN, "--kind", kind, "-o", tmp_path / "c.json", "--bootstrap", "100")
-    done = train(*words, data=text(rows(300)))
-    assert done.exit_code == 0, done.stderr
-    head, *lines = (line.split("\t") for line in done.stdout.splitlines())
+    trees = ("--set", "trees=20")[: 2 * (kind == "monotone")]
+    words = (*TRAIN, "--kind", kind, *trees, "-o", tmp_path / "c.json", "--bootstrap", "50")
+    head, *lines = table(train(*words, data=text(rows(300))))
     assert head[:4] == ["score", "direction", "missing", "rows"]
-    table = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
-    assert [table[name]["direction"] for name in table] == ["higher", "lower", "-"]
-    assert [table[name]["missing"] for name in table] == ["no", "yes", "-"]
-    values = {
-        name: [row[n] for row in rows(300) if row[4] == name]
-        for n in (2,)
-        for name in ("clean", "noise")
-    }
-    auc = roc_auc(*(np.array(values[name], float) for name in ("clean", "noise")))
-    assert table["mlp"]["auc"] == f"{auc:.4f}" and table["mlp"]["log_loss"] == "-"
-    low, auc_all, high = (float(table["combined"][f"auc{end}"]) for end in ("_low", "", "_high"))
+    found = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
+    assert [line["direction"] for line in found.values()] == ["higher", "lower", "-"]
+    assert [line["missing"] for line in found.values()] == ["no", "yes", "-"]
+    sides = ([float(row[2]) for row in rows(300) if row[4] == name] for name in ("clean", "noise"))
+    auc = roc_auc(*map(np.array, sides))
+    assert found["mlp"]["auc"] == f"{auc:.4f}" and found["mlp"]["log_loss"] == "-"
+    low, auc_all, high = (float(found["combined"][f"auc{end}"]) for end in ("_low", "", "_high"))
     assert auc - 0.02 < low + 0.1 and low < auc_all < high and auc_all > auc - 0.02
-    assert 0.1 < float(table["combined"]["log_loss"]) < 0.6
+    assert 0.1 < float(found["combined"]["log_loss"]) < 0.6
     as_json = json.loads(train(*words, "--json", data=text(rows(300))).stdout)
     assert as_json["kind"] == kind and len(as_json["results"]) == 3
     made = combiner_of((tmp_path / "c.json").read_bytes(), "c")
@@ -91,38 +83,33 @@ def test_the_table(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("batch", ["1", "7", "1000"])
 def test_a_score_a_row(combiner: Path, batch: str) -> None:
-    table = rows(40, seed=2)
-    done = apply(combiner, "--header", "--batch-size", batch, data=text(table))
+    some = rows(40, seed=2)
+    done = apply(combiner, "--header", "--batch-size", batch, data=text(some))
     made = combiner_of(combiner.read_bytes(), "c")
-    values = made(np.array([[float(cell or "nan") for cell in row[2:4]] for row in table]))
+    values = made(np.array([[float(cell or "nan") for cell in row[2:4]] for row in some]))
     lines = done.stdout.splitlines()
     assert lines[0] == "source\ttarget\tmlp\tdistance\tlabel\tcombined"
-    expected = ["\t".join([*row, f"{value:.4f}"]) for row, value in zip(table, values, strict=True)]
+    expected = ["\t".join([*row, f"{value:.4f}"]) for row, value in zip(some, values, strict=True)]
     assert lines[1:] == expected
     assert "40 rows, 0 rejected, 0 without a score, " in done.stderr
 
 
 def test_columns_by_number_and_other_names(combiner: Path) -> None:
-    table = rows(9, seed=3)
-    expected = [
-        line.split("\t")[-1]
-        for line in apply(combiner, "--header", data=text(table)).stdout.splitlines()
-    ]
+    some = rows(9, seed=3)
+    expected = [line[-1] for line in table(apply(combiner, "--header", data=text(some)))]
     words = (combiner, "--column", "3", "--column", "-2", "--name", "x", "--digits", "4")
-    done = apply(*words, data=text(table, header=False))
-    assert [line.split("\t")[-1] for line in done.stdout.splitlines()] == expected[1:]
-    assert apply(*words, "--header", data=text(table)).stdout.splitlines()[0].endswith("\tx")
-    done = apply(combiner, data=text(table, header=False))
-    assert done.exit_code == 2 and "a column can only be named with --header" in done.stderr
-    done = apply(combiner, "--column", "3", data=text(table, header=False))
-    assert done.exit_code == 2 and "not for mlp, distance" in done.stderr
+    plain = text(some, header=False)
+    assert [line[-1] for line in table(apply(*words, data=plain))] == expected[1:]
+    assert table(apply(*words, "--header", data=text(some)))[0][-1] == "x"
+    said = apply(combiner, data=plain, code=2).stderr
+    assert "a column can only be named with --header" in said
+    assert "not for mlp, distance" in apply(combiner, "--column", "3", data=plain, code=2).stderr
 
 
 def test_bad_rows_and_missing_scores_keep_their_place(combiner: Path, tmp_path: Path) -> None:
     data = text([["a", "b", "1", "nan", "x"], ["a", "b", "", "1", "x"], ["a", "b", "x", "1", "y"]])
     data += b"short\t1\n" + text([["a", "b", "1", "", "x"]], header=False)[:-1] + b"\r\n"
-    failed = apply(combiner, "--header", data=data)
-    assert failed.exit_code == 65
+    failed = apply(combiner, "--header", data=data, code=65)
     assert "stdin:4: 'x' in column mlp is not a finite number; an empty" in failed.stderr
     rejects = tmp_path / "bad"
     words = ("--header", "--on-error", "reject", "--rejects", rejects)
@@ -142,10 +129,9 @@ def test_bad_rows_and_missing_scores_keep_their_place(combiner: Path, tmp_path: 
     ],
 )
 def test_labels(combiner: Path, tmp_path: Path, labels: dict[str, str], words: list[str]) -> None:
-    table = [[*row[:4], labels[row[4]]] for row in rows()]
+    labelled = [[*row[:4], labels[row[4]]] for row in rows()]
     path = tmp_path / "c.json"
-    done = train(*TRAIN, *words, "-o", path, "--bootstrap", "50", data=text(table))
-    assert done.exit_code == 0, done.stderr
+    train(*TRAIN, *words, "-o", path, "--bootstrap", "50", data=text(labelled))
     same = path.read_bytes() == combiner.read_bytes()
     assert same == (labels["clean"] != "90")
 
@@ -161,34 +147,16 @@ def test_labels(combiner: Path, tmp_path: Path, labels: dict[str, str], words: l
     ],
 )
 def test_labels_that_cannot_be(tmp_path: Path, change: dict[str, str], message: str) -> None:
-    table = [[*row[:4], change[row[4]]] for row in rows()]
-    done = train(*TRAIN, "-o", tmp_path / "c.json", data=text(table))
-    assert done.exit_code == 65 and message in done.stderr, done.stderr
-    assert done.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == []
+    labelled = [[*row[:4], change[row[4]]] for row in rows()]
+    done = train(*TRAIN, "-o", tmp_path / "c.json", data=text(labelled), code=65)
+    says_one_line(done, 65, message)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_column_without_scores(tmp_path: Path) -> None:
-    table = [[*row[:3], "", row[4]] for row in rows()]
-    done = train(*TRAIN, "-o", tmp_path / "c.json", data=text(table))
-    assert done.exit_code == 65 and "no row has a score in column distance" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--labels", "5"], "name the scores by --column, --higher or --lower"),
-        (["--labels", "5", "--column", "3", "--lower", "3"], "column 3 stands twice"),
-        (["--labels", "5", "--column", "5"], "column 5 stands twice"),
-        (["--labels", "5", "--column", "3", "--scale", "1,0"], "two numbers that rise"),
-        (["--column", "3"], "--labels COLUMN is needed, but for --kind isolation-forest"),
-        (["--lower", "3", "--kind", "isolation-forest"], "isolation-forest knows no direction"),
-        (["--column", "3", "--kind", "isolation-forest", "--seed", "2"], "--seed is for --labels"),
-        (["--labels", "5", "--set", "kind=isolation-forest"], "name the scores by --column"),
-    ],
-)
-def test_usage(tmp_path: Path, words: list[str], message: str) -> None:
-    done = CliRunner().invoke(train_combiner.main, [*words, "-o", str(tmp_path / "c.json")])
-    assert done.exit_code == 2 and message in done.stderr
+    empty = [[*row[:3], "", row[4]] for row in rows()]
+    done = train(*TRAIN, "-o", tmp_path / "c.json", data=text(empty), code=65)
+    says_one_line(done, 65, "no row has a score in column distance")
 
 
 FOREST = ("--kind", "isolation-forest", "--column", "mlp", "--column", "distance", "--header")
@@ -197,40 +165,33 @@ FOREST = ("--kind", "isolation-forest", "--column", "mlp", "--column", "distance
 @pytest.mark.parametrize("labels", [True, False])
 def test_isolation_forest(tmp_path: Path, labels: bool) -> None:
     file, data = tmp_path / "c.json", text(rows())
-    words = [
-        *FOREST,
-        "--set",
-        "trees=10",
-        *(["--labels", "label", "--bootstrap", "20"] if labels else []),
-    ]
-    done = train(*words, "-o", file, data=data)
-    assert done.exit_code == 0, done.stderr
-    *columns, last = (line.split("\t") for line in done.stdout.splitlines()[1:])
+    more = ["--labels", "label", "--bootstrap", "20"] if labels else []
+    words = [*FOREST, "--set", "trees=10", *more]
+    *columns, last = table(train(*words, "-o", file, data=data))[1:]
     assert [line[1] for line in columns] == (["higher", "lower"] if labels else ["-", "-"])
     assert (last[4] != "-") == labels and last[7] == "-"
-    scored = apply(file, "--header", data=data).stdout.splitlines()[1:]
-    values = [float(line.split("\t")[-1]) for line in scored]
+    values = [float(line[-1]) for line in table(apply(file, "--header", data=data))[1:]]
     assert len(values) == 200 and 0 < min(values) < max(values) < 0.8
     if not labels:
-        few = train(*words, "-o", tmp_path / "d.json", data=text(rows(9)))
-        assert few.exit_code == 65 and "stdin: 9 rows, expected at least 10" in few.stderr
+        few = train(*words, "-o", tmp_path / "d.json", data=text(rows(9)), code=65)
+        assert "stdin: 9 rows, expected at least 10" in few.stderr
 
 
 def test_without_scikit_learn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, combiner: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    words = [*TRAIN, "-o", str(tmp_path / "c.json")]
-    done = CliRunner().invoke(train_combiner.main, words, input=text(rows()))
-    assert done.exit_code == 69 and "pip install 'bitextfilter[combiner]'" in done.stderr
+    words = [*TRAIN, "-o", tmp_path / "c.json"]
+    done = invoke("bitext-train-combiner", *words, data=text(rows()), code=69)
+    says_one_line(done, 69, "pip install 'bitextfilter[combiner]'")
     assert list(tmp_path.iterdir()) == []
-    assert apply(combiner, "--header", data=text(rows(3))).exit_code == 0
+    apply(combiner, "--header", data=text(rows(3)))
 
 
 def test_other_files_are_no_combiners(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_bytes(b"{}")
-    done = apply(path, data=b"")
-    assert done.exit_code == 65 and f"{path}: damaged combiner: not a combiner" in done.stderr
-    assert apply(tmp_path / "none", data=b"").exit_code == 66
-    assert apply(path, "-o", path, data=b"").exit_code == 2
+    damaged = apply(path, data=b"", code=65)
+    says_one_line(damaged, 65, f"{path}: damaged combiner: not a combiner")
+    apply(tmp_path / "none", data=b"", code=66)
+    apply(path, "-o", path, data=b"", code=2)

@@ -6,163 +6,161 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from console import ROOT, command
+from click.testing import Result
+from console import ROOT, invoke
+from toys import as_older, sentences, toy_model
 
+from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.row_checks import ScoredText, can_be_checked, other_scores
+from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 
-ROWS = [
-    line.split("\t")[:2]
-    for line in (ROOT / "examples/pairs.en-de.tsv").read_text("utf-8").splitlines()
-]
+EXAMPLES = (ROOT / "examples/pairs.en-de.tsv").read_text("utf-8").splitlines()[:30]
+ROWS = list(zip(*sentences(40, 7), strict=True))
 CUTS = {
     "bitext-rank": ["--min-score", "recommended", "--order", "input"],
     "bitext-filter": ["--rule", "score:min=recommended"],
 }
 REMEDY = "--model names the model of the scores, --scol and --tcol the columns of their texts; or"
+MARGINS = ("csls", "ratio", "distance")
 
 
-def scored(*words: str, rows: list[list[str]] = ROWS) -> str:
+def scored(model: str | Path, *words: str, rows: list[tuple[str, str]] = ROWS) -> str:
     text = "".join("\t".join(row) + "\n" for row in rows)
-    result = CliRunner().invoke(command("bitext-score"), ["-q", *words], input=text)
-    assert result.exit_code == 0, result.stderr
-    return result.stdout
+    return invoke("bitext-score", "-q", "--model", model, *words, data=text).stdout
 
 
 @pytest.fixture(scope="module")
-def by_default() -> str:
-    return scored()
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, str]:
+    """Two models, each with a cut that half of its scores pass, and these scores."""
+    found = {}
+    for name, dim in (("own", 32), ("other", 16)):
+        folder = toy_model(tmp_path_factory.mktemp("models") / name, dim=dim)
+        found[folder] = scored(folder)
+        middle = sorted(float(line.split("\t")[2]) for line in found[folder].splitlines())[20]
+        facts = {"precision": 0.5, "recall": 1.0, "f1": 0.5, "noise_share": 0.3, "rows": 9}
+        texts = {"goal": "f1", "file": "a", "command": "b", "version": "c"}
+        names = {"mlp": middle, **dict.fromkeys(MARGINS, 0.5)}
+        cuts = [Threshold("filtering", measure, least, model=model_digest(folder), **facts, **texts)
+                for measure, least in names.items()]  # fmt: skip
+        cuts.append(replace(cuts[0], use="mining", measure="joint", noise_share=None))
+        write_thresholds(as_older(folder), cuts)
+    return found
 
 
-@pytest.fixture(scope="module")
-def by_other() -> str:
-    return scored("--model", "en-de-autoencoder")
+@pytest.fixture
+def model(models: dict[Path, str]) -> Path:
+    return next(iter(models))
 
 
-def cut(name: str, text: str, *words: str) -> Result:
-    return CliRunner().invoke(command(name), [*CUTS[name], *words], input=text)
+@pytest.fixture
+def text(models: dict[Path, str], model: Path) -> str:
+    return models[model]
 
 
-@pytest.mark.parametrize("name", CUTS)
-def test_scores_of_the_model_are_cut(name: str, by_default: str, by_other: str) -> None:
-    for text, words in ((by_default, ()), (by_other, ("--model", "en-de-autoencoder"))):
-        result = cut(name, text, *words)
-        assert result.exit_code == 0, result.stderr
-        assert 0 < len(result.stdout.splitlines()) < len(ROWS)
-        assert "warning: the scores" not in result.stderr
-
-
-@pytest.mark.parametrize("name", CUTS)
-def test_scores_of_another_model_are_refused(name: str, by_default: str, by_other: str) -> None:
-    for text, words in ((by_other, ()), (by_default, ("--model", "en-de-autoencoder"))):
-        result = cut(name, text, *words)
-        assert (result.exit_code, result.stdout) == (65, "")
-        model = words[1] if words else "en-de"
-        assert f" by mlp of {model}; {REMEDY} give a number" in result.stderr
-        assert f"{name}: stdin:1: the score is 0.9" in result.stderr
-
-
-@pytest.mark.parametrize("name", CUTS)
-def test_the_best_rows_alone_tell_the_model_too(name: str, by_other: str) -> None:
-    rows = sorted(by_other.splitlines(True), key=lambda row: -float(row.split("\t")[2]))
-    assert cut(name, "".join(rows[:20])).exit_code == 65
+def cut(name: str, text: str, *words: object, code: int = 0) -> Result:
+    return invoke(name, *CUTS[name], *words, data=text, code=code)
 
 
 @pytest.mark.parametrize("name", CUTS)
-def test_other_languages_are_named(name: str) -> None:
-    rows = [row[::-1] for row in ROWS]
-    result = cut(name, scored("--model", "multi", "--languages", "de,en", rows=rows))
-    assert result.exit_code == 65
+def test_scores_of_the_model_are_cut_and_those_of_another_refused(
+    name: str, models: dict[Path, str]
+) -> None:
+    """The best rows alone tell the model, too."""
+    for model in models:
+        for other, text in models.items():
+            code = 0 if model == other else 65
+            result = cut(name, text, "--model", model, code=code)
+            rows = sorted(text.splitlines(True), key=lambda row: -float(row.split("\t")[2]))
+            cut(name, "".join(rows[:20]), "--model", model, code=code)
+            if model == other:
+                assert 0 < len(result.stdout.splitlines()) < len(ROWS)
+                assert "warning: the scores" not in result.stderr
+            else:
+                assert result.stdout == ""
+                assert f" by mlp of {model}; {REMEDY} give a number" in result.stderr
+                assert f"{name}: stdin:1: the score is 0." in result.stderr
+
+
+def test_other_languages_are_named() -> None:
+    rows = [line.split("\t")[:2] for line in EXAMPLES]
+    result = cut("bitext-filter", "".join(f"{s}\t{t}\t0.51\n" for t, s in rows), code=65)
     assert "(the columns look swapped: the source column looks like de" in result.stderr
 
 
 def test_rank_finds_the_languages_of_a_model_of_many() -> None:
-    text = scored("--model", "multi")
+    rows = [(line.split("\t")[0], line.split("\t")[1]) for line in EXAMPLES]
+    text = scored("multi", rows=rows)
     result = cut("bitext-rank", text, "--model", "multi")
-    assert result.exit_code == 0, result.stderr
     assert "the columns look like en and de" in result.stderr
     assert "for filtering of en,de, by f1, model multi" in result.stderr
-    asked = cut("bitext-filter", text, "--model", "multi")
-    assert asked.exit_code == 2
+    asked = cut("bitext-filter", text, "--model", "multi", code=2)
     assert "multi has a cut for each pair: --languages en,de" in asked.stderr
-    assert cut("bitext-filter", text, "--model", "multi", "--languages", "en,de").exit_code == 0
 
 
-def test_rounded_scores_and_mended_texts_are_those_of_the_model(by_default: str) -> None:
-    assert cut("bitext-rank", scored("--digits", "1")).exit_code == 0
-    rows = by_default.splitlines(True)
-    rows[0] = rows[0].replace("simple", "easy")
-    assert cut("bitext-rank", "".join(rows)).exit_code == 0
+def test_rounded_scores_and_mended_texts_are_those_of_the_model(model: Path, text: str) -> None:
+    cut("bitext-rank", scored(model, "--digits", "1"), "--model", model)
+    rows = text.splitlines(True)
+    rows[0] = f"a1 {rows[0]}"
+    cut("bitext-rank", "".join(rows), "--model", model)
 
 
-def test_scores_stand_in_other_columns(by_default: str) -> None:
-    fields = [row.split("\t") for row in by_default.splitlines()]
+def test_scores_stand_in_other_columns(model: Path, text: str) -> None:
+    fields = [row.split("\t") for row in text.splitlines()]
     moved = "".join(f"{score}\t{source}\t{target}\n" for source, target, score in fields)
-    words = ("--column", "1", "--scol", "2", "--tcol", "3")
-    assert cut("bitext-rank", moved, *words).exit_code == 0
-    assert cut("bitext-rank", moved, "--column", "1").exit_code == 65
-    headed = "en\tde\tmlp\n" + by_default
-    rule = ("--header", "--rule", "mlp>=recommended")
-    result = CliRunner().invoke(command("bitext-filter"), [*rule], input=headed)
-    assert result.exit_code == 0, result.stderr
+    words = ("--model", model, "--column", "1")
+    cut("bitext-rank", moved, *words, "--scol", "2", "--tcol", "3")
+    cut("bitext-rank", moved, *words, code=65)
+    rule = ("--header", "--rule", "mlp>=recommended", "--model", model)
+    invoke("bitext-filter", *rule, data="en\tde\tmlp\n" + text)
 
 
 @pytest.mark.parametrize("name", CUTS)
-def test_scores_without_texts_cannot_be_checked(name: str, by_default: str) -> None:
-    alone = "".join(row.split("\t")[2] for row in by_default.splitlines(True))
+def test_scores_without_texts_cannot_be_checked(name: str, model: Path, text: str) -> None:
     if name == "bitext-rank":
-        result = cut(name, alone)
-        assert result.exit_code == 0
-        assert "no row has texts, so the scores may be of another model than en-de" in result.stderr
-    assert cut(name, "a\tb\tnone\n").exit_code == 0
-    assert cut(name, "").exit_code == 0
+        alone = "".join(row.split("\t")[2] for row in text.splitlines(True))
+        said = f"no row has texts, so the scores may be of another model than {model}"
+        assert said in cut(name, alone, "--model", model).stderr
+    cut(name, "a\tb\tnone\n", "--model", model)
+    cut(name, "", "--model", model)
 
 
-def test_shards_are_checked(by_other: str, tmp_path: Path) -> None:
-    words = ("--resume", str(tmp_path / "parts"), "--shard-rows", "30")
-    assert cut("bitext-filter", by_other, *words).exit_code == 65
+def test_shards_are_checked(models: dict[Path, str], model: Path, tmp_path: Path) -> None:
+    words = ("--resume", tmp_path / "parts", "--shard-rows", "30", "--threads", "1")
+    cut("bitext-filter", [*models.values()][1], *words, "--model", model, code=65)
 
 
-def test_scores_of_mined_pairs_are_not_checked() -> None:
+def test_scores_of_mined_pairs_are_not_checked(model: Path) -> None:
     checked = ["mlp", "cosine", "euclidean", "csls", "ratio", "distance", "joint", "none"]
     assert [name for name in checked if can_be_checked(name)] == checked[:6]
-    alone = replace(load("en-de"), background=None)
+    alone = replace(load(model), background=None)
     assert [name for name in checked if can_be_checked(name, alone)] == checked[:3]
-
-
-@pytest.mark.gate(1)
-@pytest.mark.parametrize("measure", ["csls", "ratio", "distance"])
-def test_margins_are_scored_again_by_the_neighbours_of_the_model(measure: str) -> None:
-    words = ("--similarity", measure)
-    rank = ("--min-score", "recommended", *words)
-    own = CliRunner().invoke(command("bitext-rank"), [*rank], input=scored(*words))
-    assert own.exit_code == 0
-    assert "warning" not in own.stderr
-    others = scored(*words, "--neighbours", "input"), scored(*words, "--model=en-de-autoencoder")
-    for text in others:
-        found = CliRunner().invoke(command("bitext-rank"), [*rank], input=text)
-        assert found.exit_code == 0
-        said = f"the scores by {measure} are of other neighbours, or of another model than en-de"
-        assert found.stderr.count(said) == 1
-        assert f" by {measure} of en-de)" in found.stderr
-
-
-def test_joint_scores_are_left_alone() -> None:
-    words = ("--min-score", "recommended", "--similarity", "joint")
-    found = CliRunner().invoke(command("bitext-rank"), [*words], input="a\tb\t0.5\nc\td\t1.5\n")
-    assert found.exit_code == 0
+    words = ("--min-score", "recommended", "--similarity", "joint", "--model", model)
+    found = invoke("bitext-rank", *words, data="a1\tb1\t0.5\na2\tb3\t1.5\n")
     assert "warning" not in found.stderr
 
 
-def test_scores_are_compared_to_their_last_digit() -> None:
-    model = load("en-de")
-    source, target = ROWS[0]
-    own = float(model.score([source], [target], "cosine")["cosine"][0])
+@pytest.mark.parametrize("measure", MARGINS)
+def test_margins_are_scored_again_by_the_neighbours_of_the_model(
+    models: dict[Path, str], model: Path, measure: str
+) -> None:
+    words = ("--similarity", measure)
+    rank = ("bitext-rank", "--min-score", "recommended", *words, "--model", model)
+    assert "warning" not in invoke(*rank, data=scored(model, *words)).stderr
+    for text in (scored(model, *words, "--neighbours", "input"), scored([*models][1], *words)):
+        found = invoke(*rank, data=text)
+        said = f"the scores by {measure} are of other neighbours, or of another model than {model}"
+        assert found.stderr.count(said) == 1
+        assert f" by {measure} of {model})" in found.stderr
+
+
+def test_scores_are_compared_to_their_last_digit(model: Path) -> None:
+    toy, (source, target) = load(model), ROWS[0]
+    own = float(toy.score([source], [target], "cosine")["cosine"][0])
     for text in (f"{own:.4f}", f"{own:.1f}", f"{own!r}", f"{own:e}"):
-        assert other_scores(model, "cosine", [ScoredText(1, source, target, text)]) == []
+        assert other_scores(toy, "cosine", [ScoredText(1, source, target, text)]) == []
     wrong = ScoredText(1, source, target, f"{own + 0.01:.4f}")
-    ((row, score),) = other_scores(model, "cosine", [wrong])
+    ((row, score),) = other_scores(toy, "cosine", [wrong])
     assert row == wrong
     assert score == pytest.approx(own)
-    assert other_scores(model, "cosine", []) == []
+    assert other_scores(toy, "cosine", []) == []

@@ -1,76 +1,38 @@
-"""The frame: options, rows, exit codes, signals and pipes, on two commands made for the test."""
+"""The frame: options, rows, exit codes and messages, on commands made for the test."""
 
 from __future__ import annotations
 
-import fcntl
+import gzip
 import json
+import lzma
 import os
-import pty
 import re
 import signal
-import struct
-import subprocess
-import sys
-import termios
 import textwrap
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke, says_one_line
+from counting import Settings, count
 
-from bitextfilter import __version__, errors
+from bitextfilter import __version__
 from bitextfilter.commands.frame import command as frame
 from bitextfilter.commands.frame import exits, messages
 from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.exits import EXIT_CODES, Guard
 from bitextfilter.commands.frame.options import (
     Common,
-    ModelName,
-    flag,
-    option,
     options_of,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.rows import Row
 
 BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True)
-class Settings:
-    fail: str | None = option("--fail", "Raise the error of this name.")
-    slow: bool = flag("--slow", "Take a minute at each window.")
-
-
-@command("bitext-count", Settings, row_options(), ModelName, batch_size=3)
-def count(run: Run, settings: Settings) -> None:
-    """Append the number of characters of the source.
-
-    More text that
-    may be wrapped.
-
-    Example:
-
-        bitext-count   <   pairs.tsv
-    """
-    reader, output, fail = run.rows(), run.output(), settings.fail
-    output.write(reader.first_line(["count"]))
-    if fail is not None:
-        raise getattr(errors, fail, getattr(click, fail, ValueError))("it went wrong")
-    for window in run.windows(reader):
-        for row in window:
-            value = str(len(row.source)) if isinstance(row, Row) else ""
-            output.write(row.line + b"\t" + value.encode() + row.ending)
-        if settings.slow:
-            run.note("waiting")
-            time.sleep(60)
 
 
 @command("bitext-count", row_options("pairs files"), batch_size=3)
@@ -92,14 +54,7 @@ def talk(run: Run) -> None:
 
 
 def call(*words: str | Path, data: bytes = b"", program: click.Command = count) -> Result:
-    return CliRunner().invoke(program, [str(word) for word in words], input=data)
-
-
-def shell(line: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a line of bash in which ``count`` is the command above."""
-    start = f'unset PYTHONUNBUFFERED\ncount() {{ {sys.executable} {__file__} count "$@"; }}\n'
-    words = ["bash", "-c", start + line]
-    return subprocess.run(words, capture_output=True, timeout=60, check=False)
+    return invoke(program, *words, data=data, code=None)
 
 
 def test_options_are_fields_of_settings_and_can_be_chosen_by_name() -> None:
@@ -113,10 +68,10 @@ def test_options_are_fields_of_settings_and_can_be_chosen_by_name() -> None:
 
 def test_blas_computes_on_one_thread_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
-    CliRunner().invoke(count, ["--version"])
+    call("--version")
     assert os.environ["OPENBLAS_NUM_THREADS"] == "3"
     monkeypatch.delenv("OPENBLAS_NUM_THREADS")
-    CliRunner().invoke(count, ["--version"])
+    call("--version")
     assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
 
 
@@ -275,10 +230,7 @@ def test_a_file_may_be_its_own_output(tmp_path: Path) -> None:
 )
 def test_each_error_has_its_code_and_one_line(name: str, code: int) -> None:
     result = call("--fail", name)
-    assert (result.exit_code, result.stdout_bytes) == (code, b"")
-    assert result.stderr.startswith("bitext-count: it went wrong")
-    assert result.stderr.count("\n") == 1
-    assert "Traceback" not in result.stderr
+    says_one_line(result, code, "bitext-count: it went wrong")
     if code != 2:
         assert "Traceback" in call("--fail", name, "-v").stderr
 
@@ -355,10 +307,7 @@ def test_a_bug_is_shown_with_its_traceback() -> None:
 )
 def test_usage_errors_are_one_line(words: list[str], message: str) -> None:
     result = call(*words)
-    assert (result.exit_code, result.stdout_bytes) == (2, b"")
-    assert message in result.stderr
-    assert result.stderr.endswith("(see bitext-count --help)\n")
-    assert result.stderr.count("\n") == 1
+    says_one_line(result, 2, message, "(see bitext-count --help)\n")
 
 
 @pytest.mark.parametrize("name", ["nothing.tsv", "nothing.tsv.gz", ""])
@@ -406,176 +355,12 @@ def test_a_group_has_subcommands() -> None:
 @pytest.mark.parametrize("words", [[], ["shout"]])
 def test_a_group_without_a_subcommand_is_a_usage_error(words: list[str]) -> None:
     result = call(*words, program=main)
-    assert result.exit_code == 2
-    assert "ommand" in result.stderr and "(see bitext-test --help)" in result.stderr
-    assert result.stderr.count("\n") == 1
+    says_one_line(result, 2, "ommand", "(see bitext-test --help)")
 
 
 def test_a_device_may_take_everything() -> None:
     words = ["--on-error", "reject", "--rejects", "/dev/null", "--manifest", "/dev/null"]
     assert call(*words, "-o", "/dev/null", data=b"a\tb\nc\n").exit_code == 0
-
-
-@pytest.mark.parametrize("nobody", ["/dev/full", ">(:)"])
-def test_it_works_on_where_nobody_hears_it(nobody: str) -> None:
-    done = shell(f"echo $'a\tb' | {{ sleep .1; count; }} 2> {nobody}; echo $?")
-    assert done.stdout == b"a\tb\t1\n0\n"
-
-
-def test_a_full_disk_is_told_in_one_line() -> None:
-    done = shell("yes $'a\\tb' | head -100000 | count > /dev/full")
-    assert done.returncode == 74
-    assert done.stderr == b"bitext-count: stdout: cannot be written: No space left on device\n"
-
-
-@pytest.mark.parametrize("word", ["--help", "--version"])
-def test_help_needs_room_too(word: str) -> None:
-    done = shell(f"count {word} > /dev/full")
-    assert (done.returncode, done.stderr.count(b"\n")) == (74, 1)
-    assert b"No space left on device" in done.stderr
-    done = shell(f"count {word} > >(:); echo $? >&2")
-    assert done.stderr == b"0\n"
-
-
-def test_a_full_disk_is_found_at_the_last_flush() -> None:
-    done = shell("echo $'a\\tb' | count -o /dev/full")
-    assert done.returncode == 74
-    assert done.stderr == b"bitext-count: /dev/full: cannot be written: No space left on device\n"
-
-
-def test_a_closed_pipe_is_a_quiet_end() -> None:
-    done = shell("yes $'a\\tb' | count | head -1; echo ${PIPESTATUS[1]}")
-    assert done.stdout == b"a\tb\t1\n0\n"
-    assert done.stderr == b""
-
-
-def test_a_closed_standard_stream_is_told() -> None:
-    done = shell("count <&-; echo $?; echo $'a\\tb' | count >&-; echo $?; count 2>&- < /dev/null")
-    assert done.stdout == b"66\n74\n"
-    assert done.stderr == (b"bitext-count: stdin is closed\nbitext-count: stdout is closed\n")
-    assert done.returncode == 0
-
-
-def test_an_upstream_that_died_ends_like_a_file(tmp_path: Path) -> None:
-    script = f"(printf 'a\\tb\\nc\\td'; kill -9 $BASHPID) | count --manifest {tmp_path / 'm'}"
-    done = shell(script)
-    assert (done.returncode, done.stdout) == (0, b"a\tb\t1\nc\td\t1")
-    assert json.loads((tmp_path / "m").read_bytes())["counts"]["rows"] == 2
-    assert b"2 rows, 0 rejected" in done.stderr
-
-
-@pytest.fixture
-def waiting(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The command, stopped after its first window, its output half written."""
-    words = [sys.executable, __file__, "count", "--slow", "-o", str(tmp_path / "out.tsv")]
-    process = subprocess.Popen(
-        [*words, "--on-error", "reject", "--rejects", str(tmp_path / "rejects.tsv")],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        assert process.stdin is not None and process.stderr is not None
-        process.stdin.write(b"a\tb\nbad\n" + b"c\td\n" * 1000)
-        process.stdin.flush()
-        assert process.stderr.readline() == b"bitext-count: waiting\n"
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-@pytest.mark.parametrize(
-    ("number", "code", "word"),
-    [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")],
-)
-def test_a_signal_ends_the_run_and_leaves_nothing(
-    waiting: subprocess.Popen[bytes], tmp_path: Path, number: int, code: int, word: bytes
-) -> None:
-    assert {path.suffix for path in tmp_path.iterdir()} == {".partial"}
-    waiting.send_signal(number)
-    assert waiting.stderr is not None
-    assert waiting.stderr.read() == b"bitext-count: " + word + b"\n"
-    assert waiting.wait(30) == code
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_windows_reach_a_slow_pipe_as_they_are_done() -> None:
-    words = [sys.executable, __file__, "count", "-q"]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin is not None and process.stdout is not None
-    for line in (b"a\tb\n", b"cc\td\n", b"eee\tf\n"):
-        process.stdin.write(line)
-    process.stdin.flush()
-    assert [process.stdout.readline()[-2:] for _ in range(3)] == [b"1\n", b"2\n", b"3\n"]
-    process.stdin.close()
-    assert process.stdout.read() == b""
-    assert process.wait(30) == 0
-    process.stdout.close()
-
-
-def on_a_terminal(*words: str, code: int = 0, **environment: str) -> tuple[bytes, bytes]:
-    """What ``count`` writes to stdout, and to a terminal on stderr while it reads from one."""
-    own = {"TERM": "xterm", **{k: v for k, v in os.environ.items() if k != "TERM"}}
-    own = {**own, "NO_COLOR": "", **environment}
-    master, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
-    os.write(master, b"a\tb\n" * 5 + b"\x04")
-    line = [sys.executable, __file__, "count", *words]
-    done = subprocess.run(
-        line,
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-        timeout=60,
-        env=own,
-        check=False,
-    )
-    assert done.returncode == code
-    os.write(terminal, b"the end")
-    shown = b""
-    while b"the end" not in shown:
-        shown += os.read(master, 10_000)
-    os.close(terminal)
-    os.close(master)
-    return done.stdout, shown
-
-
-def test_a_terminal_gets_a_progress_bar_and_a_hint() -> None:
-    out, shown = on_a_terminal(NO_COLOR="1")
-    assert out == b"a\tb\t1\n" * 5
-    assert b"bitext-count: reading from the terminal: end with Ctrl-D" in shown
-    assert b"\rbitext-count: 0 rows" in shown
-    assert b"bitext-count: 5 rows, 0 rejected, " in shown
-
-
-LABEL = b"\x1b[%dmbitext-count:\x1b[0m "
-
-
-@pytest.mark.gate(1)
-@pytest.mark.parametrize(
-    ("words", "colour", "text", "code"),
-    [
-        ([], 32, b"5 rows, 0 rejected, ", 0),
-        (["--scol", "9", "--on-error", "reject"], 33, b"warning: every row is bad: ", 0),
-        (["--scol", "9"], 31, b"stdin:1: 2 columns, expected at least 9", 65),
-        (["--scol", "0"], 31, b"Invalid value for '--scol'", 2),
-    ],
-)
-def test_a_terminal_gets_colours_unless_it_wants_none(
-    words: list[str], colour: int, text: bytes, code: int
-) -> None:
-    out, shown = on_a_terminal(*words, code=code)
-    assert LABEL % colour + text in shown
-    assert b"\x1b" not in out
-    for wish in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-        _, plain = on_a_terminal(*words, code=code, **wish)
-        assert b"bitext-count: " + text in plain
-        assert re.search(rb"\x1b\[\d*m", plain) is None
-
-
-def test_pipes_and_files_get_no_colours(tmp_path: Path) -> None:
-    for line in ("count --scol 9", "count --scol 9 --on-error reject", "count --scol 0", "count"):
-        assert b"\x1b" not in shell(f"printf 'a\\tb\\n' | TERM=xterm {line}").stderr
 
 
 def test_elsewhere_there_is_a_line_after_a_minute_without_one(
@@ -614,19 +399,7 @@ def test_lines_come_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
         while not run.messages.notes:
             time.sleep(0.01)
 
-    assert "bitext-wait: at work for 0 min\n" in CliRunner().invoke(wait, []).stderr
-
-
-def test_quiet_means_quiet_on_a_terminal_too() -> None:
-    out, shown = on_a_terminal("-q")
-    assert out == b"a\tb\t1\n" * 5
-    assert b"bitext-count" not in shown
-
-
-def test_compressed_in_and_out(tmp_path: Path) -> None:
-    pairs, out = tmp_path / "pairs.tsv.xz", tmp_path / "out.tsv.gz"
-    done = shell(f"printf 'a\\tb\\n' | xz > {pairs}; count -i {pairs} -o {out}; zcat {out}")
-    assert done.stdout == b"a\tb\t1\n"
+    assert "bitext-wait: at work for 0 min\n" in invoke(wait).stderr
 
 
 def test_the_example_of_the_frame_is_a_command() -> None:
@@ -638,6 +411,8 @@ def test_the_example_of_the_frame_is_a_command() -> None:
     assert (done.exit_code, done.stdout_bytes) == (0, b"ab\tabc\t0.67\n")
 
 
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs may ignore it
-    {"count": count, "group": main}[sys.argv[1]](sys.argv[2:])
+def test_compressed_in_and_out(tmp_path: Path) -> None:
+    pairs, out = tmp_path / "pairs.tsv.xz", tmp_path / "out.tsv.gz"
+    pairs.write_bytes(lzma.compress(b"a\tb\n"))
+    assert call("-i", pairs, "-o", out).exit_code == 0
+    assert gzip.decompress(out.read_bytes()) == b"a\tb\t1\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 import torch
 import toys
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke
 
 import bitextfilter
 from bitextfilter.commands.frame import training
@@ -40,70 +42,69 @@ def home(tmp_path: Path) -> Path:
     return toys.training_home(tmp_path, TINY)
 
 
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model of the usual options, which no test changes."""
+    folder = toys.training_home(tmp_path_factory.mktemp("first"), TINY)
+    (folder / "said").write_text(train(folder).stderr)
+    return folder
+
+
+@pytest.fixture
+def trained(first: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(first, tmp_path, dirs_exist_ok=True)
+
+
 def train(home: Path, *more: object, pairs: bool = True, code: int = 0) -> Result:
     arguments = ["-o", home / "model", "--languages", "aa,ba", "--threads", 1]
     arguments += ["--settings", home / "settings.json"]
     arguments += [] if "--development" in more else ["--development", home / "dev.tsv"]
     arguments += ["--pairs", home / "train.tsv"] if pairs else []
-    result = CliRunner().invoke(main, [str(part) for part in (*arguments, *more)])
-    assert result.exit_code == code, result.output
+    result = invoke(main, *arguments, *more, code=code)
     assert result.stdout == ""
     return result
 
 
-def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
-    result = train(home)
-    assert "recovery error" in result.stderr
-    model = load(home / "model")
+def test_a_model_is_written_with_all_it_needs(first: Path) -> None:
+    assert "recovery error" in (first / "said").read_text()
+    model = load(first / "model")
     assert model.languages == ("aa", "ba")
     assert model.background is not None
-    kept = json.loads((home / "model" / "training.json").read_text())
+    kept = json.loads((first / "model" / "training.json").read_text())
     assert kept["training"]["batch_size"] == 16
     assert kept["material"]["pairs"] == [["train.tsv", None, 1.0]]
-    assert str(home) not in (home / "model" / "training.json").read_text()
+    assert str(first) not in (first / "model" / "training.json").read_text()
     assert [row["update"] for row in kept["validation"]][-1] <= 8
+    assert {path.name for path in first.glob("*model*")} == {"model", "model.training"}
 
 
 def test_help_names_columns_and_says_what_is_only_the_default() -> None:
-    text = " ".join(CliRunner().invoke(main, ["--help"]).stdout.split())
+    text = " ".join(invoke(main, "--help").stdout.split())
     for option in ("--scol", "--tcol", "--dev-scol", "--dev-tcol"):
         assert f" {option} COLUMN " in text
     assert "By default they train without a decoder: training.translation and .auto" in text
 
 
-def test_the_settings_of_a_model_make_it_again(home: Path) -> None:
-    train(home)
-    first = load(home / "model").digest
-    (home / "settings.json").write_bytes((home / "model" / "training.json").read_bytes())
-    train(home)
-    assert load(home / "model").digest == first
-
-
-def test_two_files_train_the_same_model_as_a_table(home: Path) -> None:
-    train(home)
-    texts = toys.sentences(5, 9)[0]
-    one = load_encoder(home / "model").encode(texts, "aa")
-    train(home, "--parallel", home / "train.a", home / "train.b", pairs=False)
-    np.testing.assert_array_equal(one, load_encoder(home / "model").encode(texts, "aa"))
+def test_the_settings_of_a_model_and_two_files_make_it_again(trained: Path) -> None:
+    first, text = load(trained / "model"), toys.sentences(5, 9)[0]
+    (trained / "settings.json").write_bytes((trained / "model" / "training.json").read_bytes())
+    train(trained)
+    assert load(trained / "model").digest == first.digest
+    train(trained, "--parallel", trained / "train.a", trained / "train.b", pairs=False)
+    again = load_encoder(trained / "model").encode(text, "aa")
+    np.testing.assert_array_equal(first.encode(text, "aa"), again)
 
 
 def test_monolingual_text_weights_and_int8_are_taken(home: Path) -> None:
-    more = ["--target-text", home / "dev.b", "--quantise", "--pairs", f"{home / 'train.tsv'}@0.5"]
-    result = train(home, *more, "--set", "training.passes=1", "--set",
-                   "training.batch_size=8")  # fmt: skip
+    """Whole numbers may have a point."""
+    more = ["--target-text", home / "dev.b", "--source-text", home / "dev.a", "--quantise"]
+    sets = ("training.passes=1", "training.batch_size=8.0", "training.decode=both")
+    more += [word for value in sets for word in ("--set", value)]
+    result = train(home, *more, "--pairs", f"{home / 'train.tsv'}@0.5")
+    assert "20 monolingual sentences of aa" in result.stderr
     assert "20 monolingual sentences of ba" in result.stderr
     assert f"{round(1.5 * 60 / 8)} updates" in result.stderr
-
-
-def test_a_model_or_vectors_are_a_start(home: Path) -> None:
-    train(home, "--architecture", "averaging", "--set", "shape={}", "--set",
-          "shape.embedding=8", "--set", "training.translation=0", "--set",
-          "training.autoencoding=0")  # fmt: skip
-    (home / "model").rename(home / "averaging")
-    result = train(home, "--start", home / "averaging")
-    assert "from averaging: embedding.weight" in result.stderr
-    (home / "some.vec").write_text("2 8\n▁a1 1 2 3 4 5 6 7 8\na1 1 2 3 4 5 6 7 8\n")
-    assert "initial vectors of 1 of" in train(home, "--embeddings", home / "some.vec").stderr
 
 
 def test_the_settings_of_a_run_of_so_many_updates_can_be_read_again() -> None:
@@ -118,6 +119,7 @@ def test_the_settings_of_a_run_of_so_many_updates_can_be_read_again() -> None:
 
 NOISY = {
     "shape": {},
+    "shape.embedding": 8,
     "architecture": "word+gran,trigram",
     "training.triplet": 1,
     "training.mega_batch": 3,
@@ -143,7 +145,7 @@ HIDDEN = {
 
 
 @pytest.mark.gate("parts")
-@pytest.mark.parametrize("settings", [{}, HIDDEN, NOISY], ids=["plain", "hidden", "parts"])
+@pytest.mark.parametrize("settings", [HIDDEN, NOISY], ids=["hidden", "parts"])
 def test_resuming_gives_the_model_of_an_uninterrupted_run(
     home: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
 ) -> None:
@@ -172,85 +174,127 @@ GRAMMAR = (
     f"it is autoencoder, pivot, averaging, or parts ({', '.join(PARTS)}), added with + and side by"
     " side with a comma: word+lstm,trigram"
 )
-TRIGRAM = ["--set", "shape={}", "--architecture", "trigram"]
-WORD = ["--set", "shape={}", "--architecture", "word"]
+MONOLINGUAL = "has no effect: nothing autoencodes it; set training.autoencoding above 0"
+TRIPLET = " has no effect without training.triplet above 0: set that, or leave training."
+TRIGRAM = "--set shape={} --architecture trigram "
+WORD = "--set shape={} --architecture word "
 
 
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
-        (["--languages", "aa"], 2, "two languages"),
-        (["--dev-scol", "en"], 2, "'en' is not a number"),
-        (["--set", "training.speed=9"], 78, "training.speed is no setting; did you mean seed?"),
-        (["--set", "training.passes=many"], 78, "training.passes must be a number, not 'many'"),
-        (["--set", "training.softmax=hard"], 78, "softmax 'hard' is none of full, sampled"),
-        (["--set", "shape.average=true", "--set", "shape.hidden=5"], 78, "twice hidden"),
-        (["--set", "nonsense"], 78, "group.name=value"),
-        (["--set", "training=5"], 78, "settings are names and values, not 5"),
-        (["--set", "training=5", "--set", "training.seed=1"], 78, "training is 5, which has no"),
-        (["--set", "training.seed=-1"], 78, "training.seed must be at least 0, not -1"),
-        (["--set", "training.passes=1e999"], 78, "training.passes must be a number, not inf"),
-        (["--set", "training.batch_size=1.5"], 78, "batch_size must be a whole number, not"),
-        (["--set", "shape=[]"], 78, "settings are names and values, not []"),
-        (["--set", "shape.hidden=wide"], 78, "shape.hidden must be a whole number, not 'wide'"),
-        (["--set", "shape.embedding=0"], 78, "shape.embedding must be at least 1, not 0"),
-        (["--set", "architecture=[1]"], 78, "no part is called '[1]'"),
-        (["--set", "architecture=transformer"], 78, "transformer"),
-        (["--architecture", "words"], 78, f"no part is called 'words'; {GRAMMAR}"),
-        (["--architecture", "word,,trigram"], 78, f"no part is called ''; {GRAMMAR}"),
-        (["--architecture", ""], 78, f"no part is called ''; {GRAMMAR}"),
-        (["--architecture", "word+word"], 78, f"a part stands twice; {GRAMMAR}"),
-        (["--architecture", "averaging,word"], 78, f"no part is called 'averaging'; {GRAMMAR}"),
-        (
-            [*TRIGRAM, "--set", "training.translation=1"],
-            78,
-            "autoencoding to 0, or add a part that reads pieces, such as word",
-        ),
-        (
-            [*TRIGRAM, "--embeddings", "x.vec"],
-            78,
-            "--embeddings has no effect: the architecture trigram has no vectors of pieces; add",
-        ),
-        ([*WORD, "--set", "shape.tables=one"], 78, "tables 'one' is none of shared, separate"),
-        (
-            [*WORD, "--languages", "aa,aa", "--set", "shape.tables=separate"],
-            78,
-            "shape.tables is separate, but both sides are aa",
-        ),
-        ([*TRIGRAM, "--set", "trigrams.kind=all"], 78, "kind 'all' is none of counted, hashed"),
-        (
-            ["--set", "training.triplet=1", "--set", "training.mega_batch=4000"],
-            78,
-            "mega_batch times batch_size must be at most",
-        ),
-        (["--set", "training.maximum_length=1"], 78, "longer than"),
-        (["--resume"], 78, "nothing to resume"),
-        (["--start", "nowhere"], 66, "nowhere"),
-        (["--settings", "nowhere.json"], 66, "nowhere.json"),
-        (["--pairs", "nowhere.tsv"], 66, "nowhere.tsv"),
-        (["--device", "cuda:9"], 69, "cuda:9"),
-        (["--pairs", "train.tsv@0"], 2, "weight must be above 0"),
+        ("--languages aa", 2, "two languages"),
+        ("--dev-scol en", 2, "'en' is not a number"),
+        ("--pairs train.tsv@0", 2, "weight must be above 0"),
+        ("--development dev.tsv --development dev.tsv", 2, "is one file, but for more than two"),
+        ("--quantise --bits 4", 2, "--quantise is --bits 8"),
+        ("--resume", 78, "nothing to resume"),
+        ("--start nowhere", 66, "nowhere"),
+        ("--settings nowhere.json", 66, "nowhere.json"),
+        ("--pairs nowhere.tsv", 66, "nowhere.tsv"),
+        ("--device cuda:9", 69, "cuda:9"),
+        ("--set training.speed=9", 78, "training.speed is no setting; did you mean seed?"),
+        ("--set training.seeds=9", 78, "no setting; did you mean seed? there are translation"),
+        ("--set train.seed=9", 78, "'train' is no group of settings: architecture, shape,"),
+        ("--set training.passes=many", 78, "training.passes must be a number, not 'many'"),
+        ("--set training.passes=1e999", 78, "training.passes must be a number, not inf"),
+        ("--set training.softmax=hard", 78, "softmax 'hard' is none of full, sampled"),
+        ("--set training.softmax=samplde", 78, "adaptive; did you mean sampled?"),
+        ("--set shape.average=true --set shape.hidden=5", 78, "twice hidden"),
+        ("--set nonsense", 78, "group.name=value"),
+        ("--set training=5", 78, "settings are names and values, not 5"),
+        ("--set training=5 --set training.seed=1", 78, "training is 5, which has no"),
+        ("--set training.seed=-1", 78, "training.seed must be at least 0, not -1"),
+        ("--set training.batch_size=1.5", 78, "batch_size must be a whole number, not"),
+        ("--set shape=[]", 78, "settings are names and values, not []"),
+        ("--set shape.hidden=wide", 78, "shape.hidden must be a whole number, not 'wide'"),
+        ("--set shape.embedding=0", 78, "shape.embedding must be at least 1, not 0"),
+        ("--set architecture=[1]", 78, "no part is called '[1]'"),
+        ("--set architecture=transformer", 78, "transformer"),
+        ("--architecture words", 78, f"no part is called 'words'; {GRAMMAR}"),
+        ("--architecture word,,trigram", 78, f"no part is called ''; {GRAMMAR}"),
+        ("--architecture=", 78, f"no part is called ''; {GRAMMAR}"),
+        ("--architecture word+word", 78, f"a part stands twice; {GRAMMAR}"),
+        ("--architecture averaging,word", 78, f"no part is called 'averaging'; {GRAMMAR}"),
+        (WORD + "--set shape.tables=one", 78, "tables 'one' is none of shared, separate"),
+        (WORD + "--languages aa,aa --set shape.tables=separate", 78,
+         "shape.tables is separate, but both sides are aa"),
+        (TRIGRAM + "--set trigrams.kind=all", 78, "kind 'all' is none of counted, hashed"),
+        (TRIGRAM + "--set training.translation=1", 78,
+         "autoencoding to 0, or add a part that reads pieces, such as word"),
+        ("--set training.triplet=1 --set training.mega_batch=4000", 78,
+         "mega_batch times batch_size must be at most"),
+        ("--set training.maximum_length=1", 78, "longer than"),
+        ("--set training.without_first=0.5", 78,
+         "training.without_first has no effect with two languages; leave it out"),
+        (TRIGRAM + "--embeddings x.vec", 78,
+         "--embeddings has no effect: the architecture trigram has no vectors of pieces; add"),
+        ("--source-text dev.a", 78,
+         f"--source-text {MONOLINGUAL} and training.decode to source"),
+        ("--target-text dev.b --set training.decode=source", 78, "--target-text has no"),
+        (WORD + "--target-text dev.b", 78, f"--target-text {MONOLINGUAL}"),
+        ("--set training.triplet_margin=1", 78, f"triplet_margin=1{TRIPLET}triplet_margin out"),
+        ("--set training.mega_batch=3", 78, f"{TRIPLET}mega_batch out"),
+        ("--set training.contrastive_margin=1", 78, "without training.contrastive above 0"),
+        (WORD + "--set training.decode=both", 78,
+         "without training.translation or training.autoencoding above 0"),
+        (WORD + "--set training.ranking=0 --set training.triplet=1 --set training.margin=1", 78,
+         "training.margin=1 has no effect without training.ranking"),
+        ("--set training.softmax=full --set training.samples=9", 78,
+         "training.samples=9 has no effect without training.softmax=sampled"),
+        ("--set training.decay_every=9", 78, "without training.schedule=paper"),
+        ("--set training.schedule=paper", 78, "without training.schedule=linear or constant"),
+        ("--set training.dropout_kind=variational", 78, "without training.dropout above 0"),
+        (TRIGRAM + "--set training.scramble=0.5", 78, "training.scramble has no effect: the"),
+        (TRIGRAM + "--set shape.gain=0.5", 78, "shape.gain has no effect: the"),
+        (TRIGRAM + "--set shape.standardise=true", 78, "shape.standardise has no effect: the"),
+        ("--set trigrams.size=9", 78, "the architecture autoencoder reads none"),
+        ("--set segmentation.merges=9", 78, "without segmentation.kind=bpe"),
+        ("--segmenter FIRST/model", 78, "segmentation.vocabulary_size=200 has no effect with"
+         " --segmenter, which brings its own; leave it out"),
+        ("--languages aa,aa --start FIRST/model", 78, "model is a model of aa-ba, not aa-aa"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_is_said_in_a_line(
-    home: Path, more: list[str], code: int, message: str
+    home: Path, first: Path, monkeypatch: pytest.MonkeyPatch, more: str, code: int, message: str
 ) -> None:
-    result = train(home, *more, code=code)
+    monkeypatch.chdir(home)
+    result = train(home, *more.replace("FIRST", str(first)).split(), code=code)
     assert message in result.stderr.splitlines()[-1]
     assert not (home / "model").exists()
 
 
-def test_whole_numbers_may_have_a_point(home: Path) -> None:
-    train(home, "--set", "training.batch_size=16.0", "--set", "shape.hidden=4.0")
+@pytest.mark.parametrize(
+    ("name", "text", "more", "message"),
+    [
+        ("train.tsv", "a1 a2\tb1 b2\na1\n", "", "train.tsv:2: 1 column"),
+        ("train.tsv", "a1\tb1\na1\t\n", TRIGRAM, "train.tsv:2: the target is empty"),
+        ("train.tsv", "a1\tb1\n\tb1\n", TRIGRAM, "train.tsv:2: the source is empty"),
+        ("train.tsv", "a1\t \u200b\u00a0\n", TRIGRAM, "train.tsv:1: the target is empty"),
+        ("train.tsv", "", "", "no pairs to train on"),
+        ("dev.tsv", "", "", "dev.tsv: no pairs to validate on"),
+        ("train.b", "b1\n" * 61, "--parallel train.a train.b", "train.a:61: ends here"),
+        ("train.a", "a1\n\na1\n", "--parallel train.a train.b", "train.a:2: empty line"),
+        ("v.vec", "a1 1 2 3\n", "--embeddings v.vec",
+         "v.vec: vectors of 3 numbers, expected 8; set shape.embedding=3"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, more: str, message: str
+) -> None:
+    """Before any text is segmented."""
+    monkeypatch.chdir(home)
+    Path(name).write_text(text)
+    result = train(home, *more.split(), pairs="--parallel" not in more, code=65)
+    assert message in result.stderr.splitlines()[-1]
+    assert not re.search("segmentation|subwords", result.stderr)
+    assert not list(home.glob("model*"))
 
 
-def test_no_pairs_at_all(home: Path) -> None:
+def test_pairs_must_be_given_and_plain_files_have_no_columns(home: Path) -> None:
     assert "--pairs FILE" in train(home, pairs=False, code=2).stderr
-    (home / "train.tsv").write_text("")
-    assert "no pairs to train on" in train(home, code=65).stderr
-    (home / "dev.tsv").write_text("")
-    assert "dev.tsv: no pairs to validate on" in train(home, code=65).stderr
-    assert not (home / "model.training").exists()
+    files = ("--parallel", home / "train.a", home / "train.b", "--scol", 2)
+    assert "--scol" in train(home, *files, pairs=False, code=2).stderr
 
 
 def test_what_is_no_model_is_refused_before_the_training(home: Path) -> None:
@@ -260,21 +304,8 @@ def test_what_is_no_model_is_refused_before_the_training(home: Path) -> None:
     assert "pairs" not in result.stderr
 
 
-def test_bad_rows_are_named(home: Path) -> None:
-    (home / "train.tsv").write_text("a1 a2\tb1 b2\na1\n")
-    assert "train.tsv:2: 1 column" in train(home, code=65).stderr
-    with (home / "train.b").open("a") as file:
-        file.write("b1\n")
-    result = train(home, "--parallel", home / "train.a", home / "train.b", pairs=False, code=65)
-    assert "train.a:61: ends here" in result.stderr
-    (home / "train.b").write_text((home / "train.b").read_text().replace("b", "", 1))
-    lines = (home / "train.a").read_text().split("\n")
-    (home / "train.a").write_text("\n".join([lines[0], "", *lines[2:]]))
-    result = train(home, "--parallel", home / "train.a", home / "train.b", pairs=False, code=65)
-    assert "train.a:2: empty line" in result.stderr
-
-
 def test_a_training_has_its_state_for_itself(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads a pipe of pairs once."""
     learn = runs.learn
 
     def watched(*arguments: Any) -> Any:
@@ -283,14 +314,26 @@ def test_a_training_has_its_state_for_itself(home: Path, monkeypatch: pytest.Mon
         return learn(*arguments)
 
     monkeypatch.setattr(runs, "learn", watched)
-    train(home)
-    assert {path.name for path in home.glob("*model*")} == {"model", "model.training"}
+    os.mkfifo(home / "pipe")
+    rows = (home / "train.tsv").read_bytes()
+    writer = threading.Thread(target=(home / "pipe").write_bytes, args=[rows])
+    writer.start()
+    train(home, "--pairs", home / "pipe", pairs=False)
+    writer.join()
 
 
-def test_other_settings_cannot_resume(home: Path) -> None:
-    train(home)
-    result = train(home, "--resume", "--set", "training.seed=2", code=78)
-    assert "is of another run: training.seed was 1, now it is 2" in result.stderr
+def test_what_cannot_resume(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other settings, a training whose model is gone, and a new one from an older one's state."""
+    other = ("--set", "training.seed=2")
+    said = train(trained, "--resume", *other, code=78).stderr
+    assert "is of another run: training.seed was 1, now it is 2" in said
+    (trained / "model").rename(trained / "other")
+    said = train(trained, "--resume", code=66).stderr.splitlines()[-1]
+    assert "model: the model of this training is missing; train again without --resume" in said
+    with monkeypatch.context() as patch:
+        patch.setattr("bitextfilter.training.loop.update", Mock(side_effect=KeyboardInterrupt))
+        train(trained, *other, code=130)
+    assert "nothing to resume" in train(trained, *other, "--resume", code=78).stderr
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -299,15 +342,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.gate(1)
 @pytest.mark.parametrize("start", [["--segmenter", "cut"], ["--start", "begun"]])
-def test_other_data_cannot_resume(home: Path, start: list[str]) -> None:
-    config = json.loads((home / "settings.json").read_text())
-    (home / "settings.json").write_text(json.dumps({**config, "segmentation": {"kind": "none"}}))
-    train(home)
+def test_other_data_cannot_resume(trained: Path, start: list[str]) -> None:
+    home = trained
+    (home / "settings.json").write_text(json.dumps({**TINY, "segmentation": {"kind": "none"}}))
     (home / "model").rename(home / start[1])
     (home / "v.vec").write_text("a1 1 2 3 4 5 6 7 8\n")
     more = [start[0], home / start[1], "--embeddings", home / "v.vec", "--target-text",
             home / "dev.b", "--parallel", home / "train.a", home / "train.b"]  # fmt: skip
-    train(home, *more)
+    assert "initial vectors of 1 of" in train(home, *more).stderr
     state = contents(home / "model.training")
     read = ["train.tsv", "train.a", "train.b", "dev.tsv", "dev.b", "v.vec"]
     for path in [*(home / name for name in read), home / start[1] / "vocabulary.tsv"]:
@@ -331,55 +373,8 @@ def test_other_data_cannot_resume(home: Path, start: list[str]) -> None:
     train(home, *more, "--resume")
 
 
-def test_one_development_file_and_one_number_of_bits(home: Path) -> None:
-    dev = ["--development", home / "dev.tsv"]
-    said = train(home, *dev, *dev, code=2).stderr
-    assert "--development is one file, but for more than two languages" in said
-    assert "--quantise is --bits 8" in train(home, "--quantise", "--bits", 4, code=2).stderr
-
-
-def test_settings_of_many_languages_have_no_effect_on_two(home: Path) -> None:
-    said = train(home, "--set", "training.without_first=0.5", code=78).stderr
-    assert "training.without_first has no effect with two languages; leave it out" in said
-
-
-def test_a_training_whose_model_is_gone_cannot_resume(home: Path) -> None:
-    train(home)
-    (home / "model").rename(home / "other")
-    result = train(home, "--resume", code=66)
-    message = "model: the model of this training is missing; train again without --resume"
-    assert message in result.stderr.splitlines()[-1]
-
-
-def test_a_pipe_of_pairs_is_read_once(home: Path) -> None:
-    os.mkfifo(home / "pipe")
-    rows = (home / "train.tsv").read_bytes()
-    writer = threading.Thread(target=(home / "pipe").write_bytes, args=[rows])
-    writer.start()
-    train(home, "--pairs", home / "pipe", pairs=False)
-    writer.join()
-
-
-def test_a_new_run_is_not_resumed_from_the_state_of_an_older_one(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train(home)
-    with monkeypatch.context() as patch:
-        patch.setattr("bitextfilter.training.loop.update", Mock(side_effect=KeyboardInterrupt))
-        train(home, "--set", "training.seed=2", code=130)
-    result = train(home, "--set", "training.seed=2", "--resume", code=78)
-    assert "nothing to resume" in result.stderr
-
-
-def test_vectors_of_another_width_are_refused(home: Path) -> None:
-    (home / "some.vec").write_text("a1 1 2 3\n")
-    result = train(home, "--embeddings", home / "some.vec", code=65)
-    assert "some.vec: vectors of 3 numbers, expected 8; set shape.embedding=3" in result.stderr
-    assert not re.search("segmentation|subwords", result.stderr)
-
-
 def test_a_start_gets_the_trigrams_that_it_lacks_and_loses_those_not_needed(home: Path) -> None:
-    train(home, *WORD, "--set", "shape.embedding=8")
+    train(home, *WORD.split(), "--set", "shape.embedding=8")
     (home / "model").rename(home / "word")
     more = ["--set", "shape={}", "--set", "shape.embedding=8", "--architecture"]
     often = ["--set", "training.validate_every=40"]
@@ -391,15 +386,6 @@ def test_a_start_gets_the_trigrams_that_it_lacks_and_loses_those_not_needed(home
     assert "from both: vectors.0.pieces.weight" in result.stderr
     assert not (home / "model" / "trigrams.tsv").exists()
     assert load(home / "model").encode(["a1"], "aa").shape == (1, 8)
-
-
-@pytest.mark.parametrize(("model", "wanted"), [("aa,ba", "aa,aa"), ("aa,aa", "aa,ba")])
-def test_a_start_of_other_languages_is_refused(home: Path, model: str, wanted: str) -> None:
-    train(home, *WORD, "--languages", model)
-    (home / "model").rename(home / "start")
-    result = train(home, *WORD, "--languages", wanted, "--start", home / "start", code=78)
-    message = f"start is a model of {model.replace(',', '-')}, not {wanted.replace(',', '-')}"
-    assert message in result.stderr.splitlines()[-1]
 
 
 def test_two_models_start_a_combination(home: Path) -> None:
@@ -424,89 +410,32 @@ def test_two_models_start_a_combination(home: Path) -> None:
     assert "from words: vectors.0.pieces.weight, vectors.0.trigrams.weight" in result.stderr
 
 
-def test_a_second_start_of_other_subwords_is_refused(home: Path) -> None:
-    train(home)
-    (home / "model").rename(home / "one")
-    train(home, "--set", "segmentation.vocabulary_size=30")
-    (home / "model").rename(home / "other")
-    result = train(home, "--start", home / "one", "--start", home / "other", code=78)
+def test_a_second_start_of_other_subwords_is_refused(trained: Path) -> None:
+    (trained / "model").rename(trained / "one")
+    train(trained, "--set", "segmentation.vocabulary_size=30")
+    (trained / "model").rename(trained / "other")
+    result = train(trained, "--start", trained / "one", "--start", trained / "other", code=78)
     assert "other has other subwords than" in result.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("row", ["a1\t", "\tb1", "a1\t \u200b\u00a0"])
-def test_empty_sentences_are_named(home: Path, row: str) -> None:
-    with (home / "train.tsv").open("a") as file:
-        file.write(f"{row}\n")
-    side = "source" if row.startswith("\t") else "target"
-    result = train(home, *TRIGRAM, code=65)
-    assert f"train.tsv:61: the {side} is empty" in result.stderr.splitlines()[-1]
-
-
 def test_a_sentence_of_nothing_known_has_a_vector(home: Path) -> None:
+    quick = ("--set", "shape.embedding=8", "--set", "training.validate_every=40")
     for architecture in ("trigram", "word+lstm"):
-        train(home, "--set", "shape={}", "--architecture", architecture)
+        train(home, "--set", "shape={}", "--architecture", architecture, *quick)
         vectors = load(home / "model").encode(["", "\u00ad", "漢"], "aa")
         assert np.isfinite(vectors).all()
-        np.testing.assert_array_equal(vectors[0], vectors[1])
-        np.testing.assert_array_equal(vectors[0], vectors[2])
+        assert np.array_equal(vectors[0], vectors[1]) and np.array_equal(vectors[0], vectors[2])
 
 
-MONOLINGUAL = "has no effect: nothing autoencodes it; set training.autoencoding above 0"
-OWN = "brings its own; leave it out"
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--source-text", "dev.a"], f"--source-text {MONOLINGUAL} and training.decode to source"),
-        (["--target-text", "dev.b", "--set", "training.decode=source"], "--target-text has no"),
-        ([*WORD, "--target-text", "dev.b"], f"--target-text {MONOLINGUAL}"),
-        (["--set", "training.triplet_margin=1"], "triplet_margin=1 has no effect without"
-         " training.triplet above 0: set that, or leave training.triplet_margin out"),
-        (["--set", "training.mega_batch=3"], "has no effect without training.triplet above 0"),
-        (["--set", "training.contrastive_margin=1"], "without training.contrastive above 0"),
-        ([*WORD, "--set", "training.decode=both"],
-         "without training.translation or training.autoencoding above 0"),
-        ([*WORD, "--set", "training.ranking=0", "--set", "training.triplet=1", "--set",
-          "training.margin=1"], "training.margin=1 has no effect without training.ranking"),
-        (["--set", "training.softmax=full", "--set", "training.samples=9"],
-         "training.samples=9 has no effect without training.softmax=sampled"),
-        (["--set", "training.decay_every=9"], "without training.schedule=paper"),
-        (["--set", "training.schedule=paper"], "without training.schedule=linear or constant"),
-        (["--set", "training.dropout_kind=variational"], "without training.dropout above 0"),
-        ([*TRIGRAM, "--set", "training.scramble=0.5"], "training.scramble has no effect: the"),
-        ([*TRIGRAM, "--set", "shape.gain=0.5"], "shape.gain has no effect: the"),
-        ([*TRIGRAM, "--set", "shape.standardise=true"], "shape.standardise has no effect: the"),
-        (["--set", "trigrams.size=9"], "the architecture autoencoder reads none"),
-        (["--set", "segmentation.merges=9"], "without segmentation.kind=bpe"),
-        (["--set", "training.seeds=9"], "no setting; did you mean seed? there are translation"),
-        (["--set", "train.seed=9"], "'train' is no group of settings: architecture, shape,"),
-        (["--set", "training.softmax=samplde"], "adaptive; did you mean sampled?"),
-        (["--parallel", "train.a", "train.b", "--scol", "2"], "--scol"),
-    ],
-)  # fmt: skip
-def test_what_would_have_no_effect_is_refused(home: Path, more: list[str], message: str) -> None:
-    code = 2 if "--scol" in more else 78
-    more = [str(home / word) if (home / word).is_file() else word for word in more]
-    result = train(home, *more, code=code, pairs=code != 2)
-    assert message in result.stderr.splitlines()[-1]
-    assert not (home / "model").exists()
-
-
-def test_text_settings_that_a_start_replaces_are_refused(home: Path) -> None:
-    train(home)
-    (home / "model").rename(home / "start")
-    train(home, "--start", home / "start")
+def test_text_settings_that_a_start_replaces_are_refused(trained: Path) -> None:
+    start = ("--start", trained / "start")
+    (trained / "model").rename(start[1])
+    assert "from start: embedding.weight" in train(trained, *start).stderr
     for setting in ("normalisation.apart=true", "segmentation.vocabulary_size=90"):
-        result = train(home, "--start", home / "start", "--set", setting, code=78)
-        assert f"{setting} has no effect with --start, which {OWN}" in result.stderr
-    result = train(home, "--start", home / "start", "--segmenter", home / "start", code=78)
-    assert "--segmenter has no effect with --start" in result.stderr
-    more = ["--segmenter", home / "start"]
-    result = train(home, *more, code=78)
-    assert f"segmentation.vocabulary_size=200 has no effect with --segmenter, which {OWN}" in (
-        result.stderr
-    )
+        said = train(trained, *start, "--set", setting, code=78).stderr
+        assert f"{setting} has no effect with --start, which brings its own; leave it out" in said
+    said = train(trained, *start, "--segmenter", trained / "start", code=78).stderr
+    assert "--segmenter has no effect with --start" in said
 
 
 @pytest.mark.usefixtures("slow")
@@ -522,21 +451,23 @@ def test_a_line_tells_how_far_a_training_is_where_there_is_no_bar(home: Path) ->
     assert train(home, "-q").stderr == ""
 
 
-def test_the_defaults_are_the_recipe_of_the_shipped_models() -> None:
-    folder = Path(bitextfilter.__file__).parent / "pretrained"
-    kept = json.loads((folder / "en-de" / "training.json").read_text())
-    del kept["material"], kept["validation"]
-    assert EncoderConfig.from_dict({}).fitting(437_842) == EncoderConfig.from_dict(kept)
-    other = json.loads((folder / "de-fr" / "training.json").read_text())
-    del other["material"], other["validation"]
-    smaller = {"segmentation": {"vocabulary_size": 12000}, "trigrams": {"size": 8000}}
-    assert EncoderConfig.from_dict(smaller).fitting(201_208) == EncoderConfig.from_dict(other)
-
-
-def test_the_settings_of_shipped_models_are_taken() -> None:
+def recipes() -> dict[str, dict[str, Any]]:
+    """The settings of shipped models."""
+    found = {}
     for path in (Path(bitextfilter.__file__).parent / "pretrained").glob("*/training.json"):
-        kept = json.loads(path.read_text())
-        del kept["material"], kept["validation"]
+        found[path.parent.name] = json.loads(path.read_text())
+        del found[path.parent.name]["material"], found[path.parent.name]["validation"]
+    return found
+
+
+def test_the_defaults_are_the_recipe_of_the_shipped_models() -> None:
+    shipped = recipes()
+    fitting = EncoderConfig.from_dict({}).fitting(437_842)
+    assert fitting == EncoderConfig.from_dict(shipped["en-de"])
+    smaller = {"segmentation": {"vocabulary_size": 12000}, "trigrams": {"size": 8000}}
+    fitting = EncoderConfig.from_dict(smaller).fitting(201_208)
+    assert fitting == EncoderConfig.from_dict(shipped["de-fr"])
+    for kept in shipped.values():
         taken = EncoderConfig.from_dict(kept).fitting(1e9).to_dict()
         del kept["architecture"], taken["architecture"]
         assert {group: values | kept.get(group, {}) for group, values in taken.items()} == taken
@@ -551,13 +482,6 @@ def test_a_bare_training_follows_the_recipe(home: Path) -> None:
     assert kept["training"]["validate_every"] == 40
 
 
-def test_monolingual_text_of_both_sides_is_used(home: Path) -> None:
-    more = ["--source-text", home / "dev.a", "--target-text", home / "dev.b"]
-    result = train(home, *more, "--set", "training.decode=both")
-    assert "20 monolingual sentences of aa" in result.stderr
-    assert "20 monolingual sentences of ba" in result.stderr
-
-
 CHINESE = "猫狗鸟鱼马牛羊鸡虎龙"
 JAPANESE = "ねこいぬとりうしうま"
 
@@ -566,13 +490,13 @@ JAPANESE = "ねこいぬとりうしうま"
 @pytest.mark.parametrize(
     "more",
     [
-        [*WORD, "--set", "segmentation.kind=unigram", "--set", "segmentation.vocabulary_size=60"],
-        [*TRIGRAM, "--set", "segmentation.kind=none"],
-        [*TRIGRAM, "--set", "trigrams.kind=hashed", "--set", "trigrams.size=2000"],
+        WORD + "--set segmentation.kind=unigram --set segmentation.vocabulary_size=60",
+        TRIGRAM + "--set segmentation.kind=none",
+        TRIGRAM + "--set trigrams.kind=hashed --set trigrams.size=2000",
     ],
     ids=["unigram", "trigrams", "hashed trigrams"],
 )
-def test_languages_without_spaces(home: Path, more: list[str]) -> None:
+def test_languages_without_spaces(home: Path, more: str) -> None:
     """A word is then a whole line, but what is read of it are its parts."""
     random = np.random.default_rng(1)
     rows = [random.permutation(10)[: random.integers(3, 8)].tolist() for _ in range(300)]
@@ -581,9 +505,9 @@ def test_languages_without_spaces(home: Path, more: list[str]) -> None:
     pairs = list(zip(*lines, strict=True))
     for name, part in (("train", pairs[:250]), ("dev", pairs[250:])):
         (home / f"{name}.tsv").write_text("".join(f"{a}。\t{b}。\n" for a, b in part))
-    more = [*more, "--set", "shape.embedding=32", "--set", "training.passes=20"]
-    more += ["--set", "training.learning_rate=0.02", "--set", "training.validate_every=100"]
-    train(home, "--languages", "zh,ja", *more)
+    sets = ("shape.embedding=32", "training.passes=12", "training.learning_rate=0.03",
+            "training.validate_every=100")  # fmt: skip
+    train(home, "--languages", "zh,ja", *more.split(), *(w for s in sets for w in ("--set", s)))
     model = load(home / "model")
     scores = model.score([a for a, _ in pairs[250:]], [b for _, b in pairs[250:]])["cosine"]
     wrong = model.score([a for a, _ in pairs[250:]], [b for _, b in pairs[249:299]])["cosine"]

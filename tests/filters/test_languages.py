@@ -17,7 +17,7 @@ from bitextfilter.filters.registry import make_rule, parse_rule, parse_rules, us
 from bitextfilter.languages import read_language
 from bitextfilter.text.ngram_model import write_arpa
 from bitextfilter.text.words import TokenUnits
-from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
+from bitextfilter.training.monolingual import NgramSettings, TokenCorpus, estimate
 
 ENGLISH = "We are going home now, all together, because it is late."
 GERMAN = "Wir gehen jetzt alle zusammen nach Hause, weil es spät ist."

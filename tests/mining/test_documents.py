@@ -43,8 +43,7 @@ from bitextfilter.mining.documents import (
 )
 from bitextfilter.mining.link_costs import LinkSettings, VectorLinkCosts
 from bitextfilter.mining.monotonic import Document, Link, Span, align
-from bitextfilter.similarity.neighbours import NO_ROW
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import NO_ROW, unit_rows
 
 DIM = 128
 SETTINGS = LinkSettings()

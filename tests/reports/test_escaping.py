@@ -103,7 +103,7 @@ def test_reasons_stay_text(text: str) -> None:
     assert [sample[5] for sample in found.data["samples"]] == [shown] * 4
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10)
 @given(st.text(min_size=1).filter(lambda text: text.strip() == text))
 def test_any_text_stays_text(text: str) -> None:
     found = read(text)

@@ -28,7 +28,7 @@ from bitextfilter.scoring.thresholds import (
     read_thresholds,
     write_thresholds,
 )
-from bitextfilter.similarity.neighbours import mean_similarity
+from bitextfilter.similarity.vectors import mean_similarity
 
 ONE = Threshold(
     use="filtering",

@@ -13,21 +13,19 @@ from hypothesis.extra.numpy import arrays
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.io.compiled import NO_COMPILED
-from bitextfilter.similarity.neighbours import (
-    MARGINS,
-    csls,
-    distance,
-    highest_means,
-    margin_matrix,
-    ratio,
-)
 from bitextfilter.similarity.vectors import (
+    MARGINS,
     cosine_matrix,
     cosine_pairs,
     cosine_pairs_at,
+    csls,
+    distance,
     euclidean_matrix,
     euclidean_pairs,
+    highest_means,
+    margin_matrix,
     on_grid,
+    ratio,
     unit_products,
     unit_products_at,
     unit_rows,

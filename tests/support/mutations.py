@@ -146,7 +146,9 @@ _MISTAKES = {
         ("encoders start alike", "the target's overwrites the source's",
          "tensors[sources.get(name, name)]", "tensors[name]"),
     ],
-    ("similarity/neighbours.py", "tests/similarity/test_vectors.py"): [
+    ("similarity/vectors.py", "tests/similarity/test_vectors.py"): [
+        ("Euclidean distance (Kim et al. 2019, eq. 14)", "positive: far is better",
+         "np.asarray(0.0 - np.sqrt(squares)", "np.asarray(0.0 + np.sqrt(squares)"),
         ("CSLS (Kim et al. 2019, eq. 16)", "the mean of one side alone",
          "2.0 * cosine - (mean_source + mean_target)",
          "2.0 * cosine - (mean_source + mean_source)"),
@@ -162,10 +164,6 @@ _MISTAKES = {
     ("scoring/model.py", "tests/commands/test_align.py"): [
         ("a classifier's score of exchanged sides", "the sides as they come",
          "score(targets, sources)", "score(sources, targets)"),
-    ],
-    ("similarity/vectors.py", "tests/similarity/test_vectors.py"): [
-        ("Euclidean distance (Kim et al. 2019, eq. 14)", "positive: far is better",
-         "np.asarray(0.0 - np.sqrt(squares)", "np.asarray(0.0 + np.sqrt(squares)"),
     ],
     ("encoders/protocol.py", "tests/encoders/test_joined.py"): [
         ("cosine of joined encoders, the weighted mean of both",
@@ -204,7 +202,7 @@ _MISTAKES = {
         ("texts that occur in other files", "by pair, one side is enough",
          "np.all(both, axis=0)", "np.any(both, axis=0)"),
     ],
-    ("corpus/split.py", "tests/corpus/test_split.py"): [
+    ("corpus/selection.py", "tests/corpus/test_split.py"): [
         ("parts of a corpus by the hash of a group's least key",
          "the least key itself is taken, so large groups come first",
          "hashes = _hashes(_least_of_groups(keys))",
@@ -240,7 +238,7 @@ _MISTAKES = {
          "np.flatnonzero(like[place, :place] & (mine[:place] == NO_ROW))",
          "np.flatnonzero(like[place, :place])"),
     ],
-    ("corpus/diverse_sample.py", "tests/corpus/test_diverse_sample.py"): [
+    ("corpus/selection.py", "tests/corpus/test_diverse_sample.py"): [
         ("diverse order, clusters in turn", "within a turn, rows are in random order",
          "np.lexsort((draw[order], -scores[order], turns))", "np.lexsort((draw[order], turns))"),
     ],

@@ -8,13 +8,14 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from bitextfilter.evaluation.filtering import roc_auc
 from bitextfilter.pairs.base import SentenceClassifierSettings
 from bitextfilter.pairs.classifier import PairClassifier, build_classifier
+from bitextfilter.training import adaptation
 from bitextfilter.training.adaptation import STRENGTHS, GradedPairs, adapt_output, hidden_rows
 from bitextfilter.training.classifier import fit_calibration, measure
 from bitextfilter.training.labelled_pairs import LabelledVectors
@@ -52,6 +53,13 @@ def levels(network: PairClassifier, pairs: LabelledVectors) -> np.ndarray:
     return np.asarray(network.joined(logits) / float(network.temperature))
 
 
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search of few steps, where it does not matter how near it comes to the minimum."""
+    monkeypatch.setattr(adaptation, "_STEPS", 30)
+
+
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.gate(1)
 @pytest.mark.parametrize("quality", [0.0, 0.01])
 def test_it_learns_the_grades(quality: float) -> None:
@@ -64,10 +72,7 @@ def test_it_learns_the_grades(quality: float) -> None:
     assert roc_auc(after[good], after[~good]) > roc_auc(before[good], before[~good]) + 0.05
     held = report.after.astype(float)
     assert 0.6 < roc_auc(held[good], held[~good]) < roc_auc(after[good], after[~good])
-    assert (
-        report.strength in STRENGTHS
-        and min(report.losses) == report.losses[STRENGTHS.index(report.strength)]
-    )
+    assert min(report.losses) == report.losses[STRENGTHS.index(report.strength)]
 
 
 def test_the_fit_is_that_of_an_independent_optimiser() -> None:
@@ -86,13 +91,8 @@ def test_the_fit_is_that_of_an_independent_optimiser() -> None:
     start = np.concatenate([weight[0], bias, [0.0]])
     expected = minimize(loss, start, method="BFGS", options={"gtol": 1e-6}).fun
     adapt_output(network, graded(pairs, groups, OFFSETS), 1, strengths=[10.0])
-    found = np.concatenate(
-        [
-            network.output_layer.weight.detach().double().numpy()[0],
-            network.output_layer.bias.detach().double().numpy(),
-            [math.log(float(network.temperature))],
-        ]
-    )
+    layer = [each.detach().double().numpy().ravel() for each in network.output_layer.parameters()]
+    found = np.concatenate([*layer, [math.log(float(network.temperature))]])
     assert loss(found) == pytest.approx(expected, rel=1e-4) and loss(start) > expected * 1.05
 
 
@@ -108,6 +108,7 @@ def test_a_strong_ridge_keeps_the_order() -> None:
     assert not np.allclose(before, after)
 
 
+@pytest.mark.usefixtures("hasty")
 def test_the_same_seed_gives_the_same_layer_and_the_rest_stays() -> None:
     pairs, groups = toy()
     networks = [classifier(), classifier()]
@@ -168,6 +169,7 @@ def test_figures_need_both_kinds() -> None:
             measure(np.zeros(3), np.array(qualities, dtype=np.float32))
 
 
+@settings(max_examples=30)
 @given(SCORED)
 def test_calibration_is_the_likeliest(rows: Scored) -> None:
     """Of a grid around it; negatives together weigh as much as positives."""
@@ -199,35 +201,27 @@ def test_calibration_is_the_likeliest(rows: Scored) -> None:
 def test_calibration_finds_what_was_put_in(part: float) -> None:
     """Also where few of the pairs are positives: the part that they are does not matter."""
     generator = np.random.default_rng(1)
-    logits = generator.normal(0, 3, 40_000)
-    right = generator.random(40_000) < 1 / (1 + np.exp(-logits))
-    kept = ~right | (generator.random(40_000) < part * 2)
+    logits = generator.normal(0, 3, 10_000)
+    right = generator.random(10_000) < 1 / (1 + np.exp(-logits))
+    kept = ~right | (generator.random(10_000) < part * 2)
     logits, qualities = logits[kept], right[kept].astype(np.float32)
     offset, temperature = fit_calibration(lambda x: logits * 4 + 3 + x, qualities)
     assert temperature == pytest.approx(4, rel=0.05) and offset == pytest.approx(-3, abs=0.25)
     after = measure(logits * 4 + 3 + offset, qualities, temperature).calibration_error
-    assert after < 0.015 < measure(logits * 4 + 3, qualities).calibration_error
+    assert after < 0.02 < measure(logits * 4 + 3, qualities).calibration_error
 
 
-def test_pairs_of_some_worth_do_not_count() -> None:
-    """Neither translations nor others: they change nothing."""
+def test_pairs_of_some_worth_do_not_count_and_logits_may_rise_at_another_rate() -> None:
+    """Neither translations nor others, the former change nothing."""
     generator = np.random.default_rng(1)
-    logits = generator.normal(0, 3, 2000)
-    qualities = (generator.random(2000) < 1 / (1 + np.exp(-logits))).astype(np.float32)
-    more = np.append(logits, [5.0] * 500)
-    between = np.append(qualities, np.float32([0.4] * 500))
+    logits = generator.normal(0, 3, 500)
+    qualities = (generator.random(500) < 1 / (1 + np.exp(-logits))).astype(np.float32)
+    more = np.append(logits, [5.0] * 100)
+    between = np.append(qualities, np.float32([0.4] * 100))
     few = fit_calibration(lambda x: logits + x, qualities, 0.3)
     assert few == fit_calibration(lambda x: more + x, between, 0.3)
-    minor = between.copy()
-    minor[minor == np.float32(0.4)] = 0.3
-    assert few != fit_calibration(lambda x: more + x, minor, 0.3)
-
-
-@pytest.mark.gate(0)
-def test_logits_may_rise_at_another_rate() -> None:
-    """The offset is searched through the function that it is given."""
-    generator = np.random.default_rng(1)
-    logits = generator.normal(0, 3, 20_000)
-    qualities = (generator.random(20_000) < 1 / (1 + np.exp(-logits))).astype(np.float32)
-    offset, temperature = fit_calibration(lambda x: 2 * (logits - 1) + 1.5 * x, qualities)
-    assert 1.5 * offset == pytest.approx(2, abs=0.15) and temperature == pytest.approx(2, rel=0.05)
+    between[between == np.float32(0.4)] = 0.3
+    assert few != fit_calibration(lambda x: more + x, between, 0.3)
+    offset, temperature = fit_calibration(lambda x: 2 * (logits - 1) + 1.5 * x, qualities, 0.3)
+    expected = (2 + 2 * few[0]) / 1.5, 2 * few[1]
+    assert (offset, temperature) == pytest.approx(expected, abs=1e-3)

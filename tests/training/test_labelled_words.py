@@ -21,7 +21,7 @@ from bitextfilter.training.settings import ClassifierTraining
 DIM = 12
 ROWS = 600
 WORDS = [f"w{chr(97 + i // 10)}{chr(97 + i % 10)}" for i in range(60)]
-TRAINING = ClassifierTraining(epochs=8, batch_size=32, learning_rate=0.003, vector_noise=0.2)
+TRAINING = ClassifierTraining(epochs=5, batch_size=32, learning_rate=0.005, vector_noise=0.2)
 
 
 def encode(sentences: Sequence[str]) -> Vectors:

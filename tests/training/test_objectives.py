@@ -12,8 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bitextfilter.training import data as hard_negatives
-from bitextfilter.training import objectives as module
-from bitextfilter.training import objectives as selection
+from bitextfilter.training import objectives
 from bitextfilter.training.data import search_negatives, sharing
 from bitextfilter.training.objectives import (
     HardNegatives,
@@ -57,25 +56,16 @@ def naive_softmax(states: Tensor, targets: Tensor, weight: Tensor, bias: Tensor)
 
 
 def test_softmax_is_the_mean_cross_entropy() -> None:
+    """And the sampled one, where every word is a sample, or very many are."""
     states, weight, bias, targets = decoded()
     expected = naive_softmax(states, targets, weight, bias)
     assert softmax_loss(states, targets, weight, bias).item() == pytest.approx(expected, rel=1e-5)
-
-
-def test_sampling_every_word_once_is_the_whole_softmax() -> None:
-    states, weight, bias, targets = decoded()
-    loss = sampled_softmax_loss(states, targets, (weight, bias), torch.arange(6), torch.zeros(6))
-    expected = naive_softmax(states, targets, weight, bias)
-    assert loss.item() == pytest.approx(expected, rel=1e-5)
-
-
-def test_the_sampled_softmax_tends_to_the_whole_one() -> None:
-    states, weight, bias, targets = decoded()
+    whole = sampled_softmax_loss(states, targets, (weight, bias), torch.arange(6), torch.zeros(6))
+    assert whole.item() == pytest.approx(expected, rel=1e-5)
     share = torch.tensor([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
     samples = torch.multinomial(share, 200_000, replacement=True)
-    expected_counts = (share * len(samples)).log()
-    loss = sampled_softmax_loss(states, targets, (weight, bias), samples, expected_counts)
-    expected = naive_softmax(states, targets, weight, bias)
+    counts = (share * len(samples)).log()
+    loss = sampled_softmax_loss(states, targets, (weight, bias), samples, counts)
     assert loss.item() == pytest.approx(expected, abs=0.02)
 
 
@@ -108,14 +98,12 @@ def test_the_margin_loss_is_its_formula(margin: float) -> None:
     assert loss.item() == pytest.approx(two_sided, rel=1e-9) and two_sided > one_sided
 
 
-def test_a_pair_beyond_the_margin_costs_nothing() -> None:
+def test_what_costs_nothing() -> None:
+    """A pair beyond the margin, and pairs without a negative; then the gradient is zero."""
     side = torch.eye(3)
     away = HardNegatives(side[[1, 2, 0]], torch.ones(3, dtype=torch.bool))
     assert margin_loss(side, side, away, away, 1.0).item() == 0
     assert margin_loss(side, side, away, away, 1.25).item() == pytest.approx(0.5)
-
-
-def test_without_any_negative_the_margin_loss_is_zero_and_has_a_gradient() -> None:
     source = random(3, 4).requires_grad_()
     nothing = HardNegatives(source.detach(), torch.zeros(3, dtype=torch.bool))
     loss = margin_loss(source, random(3, 4), nothing, nothing, 0.4)
@@ -138,43 +126,33 @@ def test_objectives_on_cosine_count_in_float32_at_least() -> None:
     assert contrastive_loss(source, target, present, 0.4).dtype == torch.float32
 
 
-def test_gradients_of_the_cosine_objectives_agree_with_finite_differences() -> None:
-    source, target, negative = (
-        x.requires_grad_() for x in (random(6, 3), random(6, 3), random(6, 3))
-    )
-    present = torch.tensor([True, True, False, True, True, False])
-
-    def margin(s: Tensor, t: Tensor, n: Tensor) -> Tensor:
-        return margin_loss(
-            s, t, HardNegatives(n, present), HardNegatives(n.roll(1, 0), present), 0.7
-        )
-
-    def contrast(s: Tensor, t: Tensor) -> Tensor:
-        return contrastive_loss(s, t, present, 0.8)
-
-    assert torch.autograd.gradcheck(margin, (source, target, negative))
-    assert torch.autograd.gradcheck(contrast, (source, target))
-    values = torch.autograd.grad(margin(source, target, negative), (source, target, negative))
-    assert all(value.any() for value in values)
-
-
 def test_gradients_agree_with_finite_differences() -> None:
     states, weight, bias = (x.requires_grad_() for x in (random(3, 2), random(5, 2), random(5)))
     targets = torch.tensor([1, 0, 4])
     samples, counts = torch.tensor([0, 2, 3]), torch.zeros(5, dtype=torch.float64)
+    source, target, negative = (random(6, 3).requires_grad_() for _ in range(3))
+    present = torch.tensor([True, True, False, True, True, False])
 
-    def in_double(function: object, *args: Tensor) -> None:
-        assert torch.autograd.gradcheck(function, args, eps=1e-3, atol=2e-3, rtol=1e-2)  # type: ignore[arg-type]
+    def margin(s: Tensor, t: Tensor, n: Tensor) -> Tensor:
+        negatives = (HardNegatives(each, present) for each in (n, n.roll(1, 0)))
+        return margin_loss(s, t, *negatives, 0.7)
 
-    in_double(lambda s, w, b: softmax_loss(s, targets, w, b), states, weight, bias)
-    in_double(
-        lambda s, w, b: sampled_softmax_loss(s, targets, (w, b), samples, counts),
-        states,
-        weight,
-        bias,
-    )
-    source, target = (x.requires_grad_() for x in (random(3, 2), random(3, 2)))
-    in_double(lambda a, b: ranking_loss(a, b, torch.tensor(3.0), 0.1), source, target)
+    def drawn(s: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        return sampled_softmax_loss(s, targets, (w, b), samples, counts)
+
+    def ranking(a: Tensor, b: Tensor) -> Tensor:
+        return ranking_loss(a, b, torch.tensor(3.0), 0.1)
+
+    check = torch.autograd.gradcheck
+    assert check(margin, (source, target, negative))
+    assert check(lambda s, t: contrastive_loss(s, t, present, 0.8), (source, target))
+    rough = {"eps": 1e-3, "atol": 2e-3, "rtol": 1e-2}  # these count in float32
+    layer = (states, weight, bias)
+    assert check(lambda s, w, b: softmax_loss(s, targets, w, b), layer, **rough)
+    assert check(drawn, layer, **rough)
+    assert check(ranking, (source, target), **rough)
+    values = torch.autograd.grad(margin(source, target, negative), (source, target, negative))
+    assert all(value.any() for value in values)
 
 
 def sampled(table: Tensor, places: Tensor) -> Tensor:
@@ -229,7 +207,7 @@ def made(kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, t
 def test_loss_and_gradients_are_those_of_whole_logits(
     rows: int, smoothing: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_ROWS", rows)
+    monkeypatch.setattr(objectives, "_ROWS", rows)
     states, weight, bias, targets = made(torch.float64)
     found = output_loss(states, (weight, bias), targets, smoothing)
     expected = functional.cross_entropy(
@@ -282,7 +260,7 @@ def some_same(size: int) -> Tensor:
 def test_the_hardest_negatives_are_those_of_a_double_loop(
     negatives: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selection, "_BLOCK_ROWS", block)
+    monkeypatch.setattr(objectives, "_BLOCK_ROWS", block)
     torch.manual_seed(1)
     source, target, same = torch.randn(23, 5), torch.randn(23, 5), some_same(23)
     places = hardest_negatives(source, target, same, negatives)
@@ -337,17 +315,14 @@ def test_equal_texts_have_equal_numbers(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_of_equal_cosines_the_first_is_taken_and_never_the_row_itself() -> None:
+    """A lone pair has no negative, and costs nothing."""
     alike = torch.ones(4, 2)
     places = hardest_negatives(alike, alike, torch.zeros(4, 4, dtype=torch.bool))
     assert places[0].tolist() == places[1].tolist() == [1, 0, 0, 0]
-
-
-def test_a_lone_pair_has_no_negative_and_costs_nothing() -> None:
-    source, target = torch.ones(1, 2, requires_grad=True), torch.ones(1, 2)
-    places = hardest_negatives(source, target, torch.zeros(1, 1, dtype=torch.bool))
+    lone = torch.ones(1, 2, requires_grad=True)
+    places = hardest_negatives(lone, lone, torch.zeros(1, 1, dtype=torch.bool))
     assert [place.tolist() for place in places] == [[-1], [-1]]
-    chosen = taken(source, places[0]), taken(target, places[1])
-    assert margin_loss(source, target, *chosen, 0.4).item() == 0
+    assert margin_loss(lone, lone, *(taken(lone, each) for each in places), 0.4).item() == 0
 
 
 def test_gradients_flow_into_the_taken_vectors() -> None:
@@ -360,30 +335,21 @@ def test_gradients_flow_into_the_taken_vectors() -> None:
 
 
 def test_partners_are_never_the_row_itself_nor_of_the_same_text() -> None:
+    """Each allowed one is as likely; chance is the generator's."""
     same = some_same(30)
     generator = torch.Generator().manual_seed(1)
     for _ in range(50):
         partners = random_partners(same, generator)
-        assert partners[5] == -1
         rows = torch.arange(30)[partners >= 0]
-        assert len(rows) == 29
+        assert partners[5] == -1 and len(rows) == 29
         assert not same[rows, partners[rows]].any() and (partners[rows] != rows).all()
-
-
-def test_every_allowed_partner_is_as_likely() -> None:
-    same = torch.eye(5, dtype=torch.bool)
+    same, counts = torch.eye(5, dtype=torch.bool), torch.zeros(5, 5)
     same[0, 1] = same[1, 0] = True
-    generator = torch.Generator().manual_seed(1)
-    counts = torch.zeros(5, 5)
     for _ in range(2000):
-        partners = random_partners(same, generator)
-        counts[torch.arange(5), partners] += 1
+        counts[torch.arange(5), random_partners(same, generator)] += 1
     assert counts[0, :2].sum() == 0
     assert (counts[0, 2:] / 2000 - 1 / 3).abs().max() < 0.05
     assert (counts[4, :4] / 2000 - 1 / 4).abs().max() < 0.05
-
-
-def test_chance_is_the_generators() -> None:
     same = torch.eye(50, dtype=torch.bool)
     draws = [random_partners(same, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
     assert draws[0].equal(draws[1]) and not draws[0].equal(draws[2])

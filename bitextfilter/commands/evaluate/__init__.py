@@ -1,6 +1,6 @@
 """``bitext-evaluate``: measure how good models, scores and cuts are.
 
-Each subcommand is a module of its name.
+Each subcommand is a function of its name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ main = group(
         bitext-evaluate filtering --labels 3 scored.tsv
     """,
     __name__,
-    ("recovery", "filtering", "mining", "alignment", "sts", "paraphrase", "neighbours", "corpus",
-     "words", "downstream", "lexicon", "contrasts"),
+    ("recovery.recovery", "filtering.filtering", "mining.mining", "mining.alignment", "sts.sts",
+     "paraphrase.paraphrase", "neighbours.neighbours", "corpus.corpus", "neighbours.words",
+     "downstream.downstream", "paraphrase.lexicon", "recovery.contrasts"),
 )  # fmt: skip

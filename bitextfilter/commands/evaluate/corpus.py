@@ -56,7 +56,7 @@ class _Settings:
 
 
 @measurement("corpus", _Settings, row_options("output texts errors"), uses="batch_size")
-def main(run: Run, settings: _Settings) -> Result:
+def corpus(run: Run, settings: _Settings) -> Result:
     """Describe the sentences of each FILE by their tokens.
 
     A line for each side of each FILE, tab-separated: file, side, sentences, tokens, vocabulary

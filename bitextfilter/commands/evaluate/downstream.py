@@ -96,7 +96,9 @@ class _Settings:
     _TRAINING,
     uses="threads device",
 )
-def main(run: Run, settings: _Settings, columns: PairColumns, chosen: TrainingOptions) -> Result:
+def downstream(
+    run: Run, settings: _Settings, columns: PairColumns, chosen: TrainingOptions
+) -> Result:
     r"""Train the same translator on the best rows of FILE by each score.
 
     Each system takes its best rows of FILE, a TSV, up to --words target words (Kim et al. 2019,

@@ -114,7 +114,7 @@ class _Suggestion:
     row_options("output texts errors", drops=True),
     ModelName,
 )
-def main(
+def filtering(
     run: Run, settings: _Settings, where: Labelling, bootstrap: Bootstrap, wanted: _Suggestion
 ) -> Result:
     """Measure how well scores separate clean rows from noise, or suggest a threshold.

@@ -1,4 +1,4 @@
-"""``bitext-evaluate neighbours``: nearest lines of sentences, hubs, and histograms of cosines."""
+"""``bitext-evaluate neighbours`` and ``words``: sentences and translations that are nearest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.evaluate.options import Languages, language_option, measurement
+from bitextfilter.commands.evaluate.options import (
+    Languages,
+    bootstrap_options,
+    language_option,
+    measurement,
+)
 from bitextfilter.commands.frame.options import (
     COUNT,
     ModelName,
@@ -27,7 +32,7 @@ from bitextfilter.io.rows import Row, RowReader, TextColumn, strict
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.evaluation.neighbourhood import Histograms, Hubs, NearestLines
-    from bitextfilter.evaluation.result import Result
+    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.scoring.model import Model
 
 
@@ -52,7 +57,7 @@ class _Settings:
 
 
 @measurement("neighbours", _Settings, row_options("output header errors"), ModelName)
-def main(run: Run, settings: _Settings) -> Result:
+def neighbours(run: Run, settings: _Settings) -> Result:
     """Show the lines of FILE nearest, by cosine, to each sentence of a file --of queries.
 
     A line for each, tab-separated: query, rank, cosine (-1 to 1), number of the line, sentence.
@@ -175,3 +180,47 @@ def _encoder(run: Run, model: Model, language: str, file: str) -> Callable[[list
         return model.encode(sentences, language)
 
     return encode
+
+
+@dataclass(frozen=True)
+class _Dictionary:
+    """The dictionary, the vectors, and the form of the result."""
+
+    file: str = argument("DICTIONARY")
+    source: str = option("--source FILE", "Source vectors, word2vec's format.", required=True)
+    target: str = option("--target FILE", "Target vectors in the same space.", required=True)
+    neighbours: int = option("--neighbours", "Neighbours that CSLS averages over.", COUNT, 10)
+    maximum_words: int = option(
+        "--maximum-words", "Read this many words of each file, the most frequent.", COUNT, 200_000
+    )
+
+
+@measurement(
+    "words", _Dictionary, row_options("output texts errors"), bootstrap_options(), uses="batch_size"
+)
+def words(run: Run, settings: _Dictionary, bootstrap: Bootstrap) -> Result:
+    """Measure how well vectors translate the source words of DICTIONARY, pairs of words.
+
+    A source word is right at rank k if one of its translations is among the k target words that
+    are best by cosine or by CSLS: precision at 1 and at 5, in percent, 0 to 100, higher is better,
+    with 95 % bootstrap intervals. Source words without a vector, or without one of any
+    translation, are counted and left out. Memory holds all vectors.
+
+    Writes a line for each similarity and rank, tab-separated: similarity, rank, precision, low,
+    high, words, without, signature.
+
+    Example:
+
+        bitext-evaluate words --source en.vec --target de.vec dictionary.tsv
+    """
+    from bitextfilter.evaluation import neighbourhood as translation
+    from bitextfilter.io.vectors import read_word_vectors
+
+    entries, neighbours = run.pairs(settings.file), settings.neighbours
+    first, second = (
+        translation.Lexicon(*read_word_vectors(path, settings.maximum_words))
+        for path in (settings.source, settings.target)
+    )
+    found = translation.translate_words(first, second, entries, neighbours, bootstrap)
+    run.counts.update({"words": found.words, "without vectors": found.without})
+    return translation.word_translation_result(found, neighbours, bootstrap)

@@ -1,20 +1,23 @@
-"""``bitext-evaluate recovery``: sentence alignment recovery error."""
+"""``bitext-evaluate recovery`` and ``contrasts``: translations known by their scores."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bitextfilter.commands.evaluate.options import measurement
+from bitextfilter.commands.evaluate.options import bootstrap_options, check_measure, measurement
 from bitextfilter.commands.frame.given import VectorFiles, signed_vectors
 from bitextfilter.commands.frame.options import (
     COUNT,
     NATURAL,
     ModelName,
     argument,
+    as_column,
     option,
     row_options,
 )
@@ -22,17 +25,16 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import Row
+from bitextfilter.io.rows import Columns, Row, WantedColumn
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores, Vectors
     from bitextfilter.evaluation.recovery import RowScorer
-    from bitextfilter.evaluation.result import Result
+    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
-
 
 _VECTORS = tuple(MEASURES)
 _BASELINES = ("levenshtein", "random")
@@ -82,7 +84,7 @@ _ROWS = row_options("output texts errors")
 
 
 @measurement("recovery", _Settings, _ROWS, ScorerOptions, ModelName, VectorFiles)
-def main(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> Result:
+def recovery(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> Result:
     """Measure the sentence alignment recovery error on the translations in FILE.
 
     One side is shuffled, and each sentence takes its best-scoring counterpart: the error is the
@@ -267,3 +269,80 @@ def _with_progress(
         return np.concatenate(found)
 
     return scored
+
+
+_ALL = "all"
+
+
+@dataclass(frozen=True)
+class _Contrasts:
+    """The rows, and the columns of the damaged pair."""
+
+    file: str = argument(default="-")
+    worse_source: int | str | None = option(
+        "--worse-scol COLUMN", "Column of the damaged source  [default: that of --scol]", as_column
+    )
+    worse_target: int | str | None = option(
+        "--worse-tcol COLUMN", "Column of the damaged target  [default: that of --tcol]", as_column
+    )
+    kinds: int | str | None = option(
+        "--kinds COLUMN", "Column of the kind of damage  [default: one kind, all]", as_column
+    )
+    similarity: str | None = option(
+        "--similarity NAME", "The measure of --model  [default: its default measure]"
+    )
+
+
+def _damaged(run: Run, columns: Columns, file: str) -> list[tuple[str, ...]]:
+    """Read the rows with damage; raises InputError if there are none."""
+    every = [row.texts for row in chain.from_iterable(run.good_windows(columns, file))]
+    rows = [texts for texts in every if texts[:2] != texts[2:4]]
+    run.counts["undamaged"] = len(every) - len(rows)
+    if not rows:
+        raise InputError("no pair is damaged", file=stream_name(file))
+    return rows
+
+
+@measurement(
+    "contrasts",
+    _Contrasts,
+    bootstrap_options(),
+    row_options("output texts errors"),
+    ModelName,
+)
+def contrasts(run: Run, settings: _Contrasts, bootstrap: Bootstrap) -> Result:
+    """Measure how often a damaged pair scores lower than the same pair without the damage.
+
+    FILE (default: stdin) has both in each row; rows without damage are left out, and counted.
+    Writes a line for each kind of damage and for the unweighted mean of the kinds, tab-separated:
+    kind, part of the pairs that score lower, 0 to 1, higher is better, with the ends of its 95 %
+    interval, part that scores the same, pairs, signature. Memory holds FILE.
+
+    Example:
+
+        bitext-noise --rate mistakes=1 --original < clean.tsv > noisy.tsv
+        bitext-evaluate contrasts --scol 5 --tcol 6 --worse-scol 1 --worse-tcol 2 < noisy.tsv
+    """
+    from bitextfilter.evaluation.recovery import contrasts_result, measure_contrasts
+
+    check_measure(settings.similarity)
+    sides = run.row_settings.columns
+    if settings.worse_source is None and settings.worse_target is None:
+        raise click.UsageError("--worse-scol or --worse-tcol says where the damaged side is")
+    worse = (
+        WantedColumn("damaged source", "--worse-scol", settings.worse_source or sides.source),
+        WantedColumn("damaged target", "--worse-tcol", settings.worse_target or sides.target),
+    )
+    kind = () if settings.kinds is None else (WantedColumn("kind", "--kinds", settings.kinds),)
+    columns = replace(sides, last=(*worse, *kind))
+    rows = _damaged(run, columns, settings.file)
+    model = run.model()
+    measure = settings.similarity or model.default_measure
+    better, damaged = (
+        model.score([row[at] for row in rows], [row[at + 1] for row in rows], measure)[measure]
+        for at in (0, 2)
+    )
+    kinds = [row[4] if kind else _ALL for row in rows]
+    found = measure_contrasts(better, damaged, kinds, bootstrap)
+    facts: dict[str, str | float] = {"sim": measure, "model": model.digest}
+    return contrasts_result(found, facts, bootstrap)

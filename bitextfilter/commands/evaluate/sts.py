@@ -91,7 +91,7 @@ class _Settings:
 
 
 @command("sts", _Settings, bootstrap_options(), RATED, ModelName)
-def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
+def sts(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Correlate scores of sentence pairs with human scores: similarity, or quality.
 
     Each FILE (default: stdin) is a set of pairs with a human score. Writes a line for each set,
@@ -161,7 +161,7 @@ def _regression(
 ) -> tuple[PairMeasure, dict[str, str | int]]:
     """Return a measure that is taught ratings, and facts for the signature."""
     from bitextfilter.evaluation.sts import read_rated_pairs
-    from bitextfilter.papers.rating_regression import RatingMeasure
+    from bitextfilter.papers.paraphrases import RatingMeasure
 
     assert settings.regression is not None and settings.development is not None
     taught, stopping = map(read_rated_pairs, (settings.regression, settings.development))

@@ -53,7 +53,7 @@ returns normally or raises: a BitextError (one line, an exit code of ``exits.EXI
 ``run.progress(total, unit).update(n)`` write to stderr.
 
 Subcommands: ``main = group("bitext-segment", "Help.")``, then ``@command("learn", ...,
-parent=main)``, or ``group(..., modules=...)`` for modules of one subcommand each. Tests:
+parent=main)``, or ``group(..., modules=...)`` for modules of subcommands. Tests:
 ``click.testing.CliRunner().invoke(main, [...], input=b"...")``.
 """
 
@@ -288,11 +288,11 @@ def group(
 ) -> click.Group:
     """Return a command of subcommands; *text* is its help.
 
-    The subcommands in *modules* of a *package* are called as these, each the ``main`` of its own,
-    or by the names of a mapping: ``{"sample": "labelling.sample"}``. They are imported when needed.
+    *modules* are the subcommands in the modules of a *package*, as ``mining.alignment``, called as
+    their functions, or by the names of a mapping. They are imported when needed.
     """
     if not isinstance(modules, Mapping):
-        modules = {module: f"{module}.main" for module in modules}
+        modules = {path.rpartition(".")[2]: path for path in modules}
     made = _click_command(_Group, name, text, no_args_is_help=False)
     made.modules = {called: f"{package}.{path}" for called, path in modules.items()}
     return made

@@ -18,6 +18,7 @@ from bitextfilter.commands.frame.first_rows import rows_of
 from bitextfilter.commands.frame.options import as_amount, as_fraction, option
 from bitextfilter.errors import DeviceError, InputError
 from bitextfilter.io.rows import RowReader, WantedColumn, number_of
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.commands.frame.run import Run
@@ -89,6 +90,17 @@ class CutCheck:
             message += f" ({doubt})"
         file, line = run.place_of(row.number, name)
         raise InputError(message, file=file, line=line, remedy=_REMEDY)
+
+
+@dataclass(frozen=True)
+class CutMeasure:
+    """The measure of scores, for the recommended cut."""
+
+    similarity: str | None = option(
+        "--similarity",
+        "Measure of the score, for the recommended cut  [default: by header, or bitext-score's]",
+        THRESHOLD_MEASURES,
+    )
 
 
 _SIDES = ("source", "target")

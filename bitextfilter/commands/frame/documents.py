@@ -10,11 +10,11 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from bitextfilter.commands.frame.options import COUNT, DIGITS, flag, option
+from bitextfilter.commands.frame.options import COUNT, DIGITS, MinScore, as_min_score, flag, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.documents import link_line
 from bitextfilter.io.files import open_input, stream_name
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from bitextfilter.mining.chunks import Chunk, ChunkSide
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
+
+NO_CUT: Literal["none"] = "none"
+
+
+def as_optional_min_score(value: str) -> MinScore | Literal["none"]:
+    """Read a score, ``recommended``, or ``none``."""
+    return NO_CUT if value == NO_CUT else as_min_score(value)
+
 
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 

@@ -128,18 +128,16 @@ def rows_of(run: Run, reader: RowReader, lines: Sequence[bytes], *more: WantedCo
     return [row for row in parsed if isinstance(row, Row)]
 
 
-def name_languages(run: Run, rows: Sequence[Row]) -> None:
-    """Let first rows name the two languages of the model of a run, which has more.
+def languages_of_columns(run: Run, rows: Sequence[Row]) -> tuple[str, str]:
+    """Return the two languages of first rows, for a model of more; stderr gets them, too.
 
     Raises SettingsError where the text does not tell.
     """
-    from bitextfilter.models.folders import naming_pair
     from bitextfilter.scoring.row_checks import languages_of_rows
 
-    assert run.model_name is not None, "the command has ModelName"
-    told = languages_of_rows(run.model_name, rows)
+    told = languages_of_rows(str(run.model_name), rows)
     run.note(f"the columns look like {told[0]} and {told[1]} (--languages chooses others)")
-    run.model_name = naming_pair(run.model_name, told)
+    return told
 
 
 def watch_languages(run: Run, reader: RowReader, processor: TextProcessor) -> None:

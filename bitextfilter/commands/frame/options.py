@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
 from functools import partial
 from math import isnan
@@ -35,17 +35,17 @@ from bitextfilter.commands.frame.words import (
 )
 from bitextfilter.io.files import is_table, stream_name
 from bitextfilter.io.rows import Columns, number_of
-from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 from bitextfilter.settings import nearest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from bitextfilter.settings import Declaration
+
 DEFAULT_MODEL = "en-de"
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
-NO_CUT: Literal["none"] = "none"
 RECOMMENDED: Literal["recommended"] = "recommended"
 
 MinScore = float | Literal["recommended"]
@@ -123,11 +123,6 @@ def as_min_score(value: str) -> MinScore:
         raise click.BadParameter(f"{error.message}, nor is it {RECOMMENDED}{near}") from error
 
 
-def as_optional_min_score(value: str) -> MinScore | Literal["none"]:
-    """Read a score, ``recommended``, or ``none``."""
-    return NO_CUT if value == NO_CUT else as_min_score(value)
-
-
 def as_most_bad(value: str) -> int | Fraction:
     """Read the most rows that may be bad: a number, ``1000`` or ``10k``, or a share, ``1%``."""
     share = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", value)
@@ -171,7 +166,7 @@ def option(
     """
     names = [word for word in name.split() if word.startswith("-")]
     choices = Words(list(kind)) if isinstance(kind, (Sequence, Mapping)) else kind
-    show = default not in (None, False, "") and "[default: " not in text
+    show = default not in (None, False, "", ()) and "[default: " not in text
     metavar = " ".join(name.split()[len(names) :]) or None
     own = {"type": choices, "default": default, "help": text, "metavar": metavar}
     details = {**own, "show_default": show, **details}
@@ -215,6 +210,36 @@ def _made(
     return kind(list(declared), **own)
 
 
+_Parameter = tuple[type[click.Parameter], list[str], dict[str, Any]]
+"""Its class, its names, and further arguments."""
+
+
+def _parameter_of(one: Field[Any]) -> _Parameter | None:
+    """Return the parameter that a field declares, if it does."""
+    details = dict(one.metadata.get("option", {}))
+    if name := details.pop("option", ""):
+        kind, declared = str(one.type).removesuffix(" | None"), one.metadata["setting"]
+        details = {"is_flag": (kind == "bool" and "/" not in name) or None, **details}
+        typed = _type_of(kind, declared)
+        one = option(name, kind=typed, default=one.default, text=details.pop("help"), **details)
+    return one.metadata.get("parameter")
+
+
+def _type_of(kind: str, declared: Declaration) -> Any:
+    """Return the type of click of a setting's value, or what ``option`` makes one of."""
+    ends, limits = {">": "min", "<": "max"}, dict[str, Any]()
+    for sign, number in declared.bounds:
+        whole = int(number) if number.is_integer() else number
+        limits |= {ends[sign[0]]: whole, f"{ends[sign[0]]}_open": sign in ends}
+    if kind in ("int", "float"):
+        return (click.IntRange if kind == "int" else NumberRange)(**limits)
+    return declared.choices or _READERS.get(kind)
+
+
+_READERS = {"int | str": as_column, "tuple[str, str]": as_languages, "Path": FILE}
+"""Readers of values by the type of their field."""
+
+
 class Options(NamedTuple):
     """Some options of a command, and the settings that are made of their values."""
 
@@ -231,18 +256,18 @@ def options_of(
     """Return the options that are fields of settings.
 
     Args:
-        settings: a dataclass with fields by ``option``, ``flag`` and ``argument``.
-        names: of the fields to take; all if empty.
+        settings: a dataclass with fields by ``option``, ``flag`` and ``argument``, or by
+            ``setting`` with an option.
+        names: of the fields to take, in this order; all if empty.
         changes: other details of ``click.Option``, by the name of the field.
         hidden: whether the help leaves the options out.
     """
-    parameters, wanted = [], names.split()
-    assert {one.name for one in fields(settings)}.issuperset(wanted), f"{settings}: {names}"
-    for one in fields(settings):
-        if "parameter" in one.metadata and (not wanted or one.name in wanted):
-            kind, declared, details = one.metadata["parameter"]
-            details = {**details, "hidden": hidden or None, **changes.get(one.name, {})}
-            parameters.append(_made(kind, [*declared, one.name], details))
+    parameters, found = [], {one.name: one for one in fields(settings)}
+    for name in names.split() or found:
+        if (declared := _parameter_of(found[name])) is not None:
+            kind, own, details = declared
+            details = {**details, "hidden": hidden or None, **changes.get(name, {})}
+            parameters.append(_made(kind, [*own, name], details))
     return Options(settings, parameters)
 
 
@@ -397,17 +422,6 @@ class ModelName:
         if self.model is None or self.languages is None:
             return self.model
         return f"{self.model}:{','.join(self.languages)}"
-
-
-@dataclass(frozen=True)
-class CutMeasure:
-    """The measure of scores, for the recommended cut."""
-
-    similarity: str | None = option(
-        "--similarity",
-        "Measure of the score, for the recommended cut  [default: by header, or bitext-score's]",
-        THRESHOLD_MEASURES,
-    )
 
 
 SHARD_ROWS = 24576

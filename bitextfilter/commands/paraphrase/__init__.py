@@ -1,6 +1,6 @@
 """``bitext-paraphrase``: make paraphrases, and score their quality.
 
-Each subcommand is a module of its name.
+Each subcommand is a function of its name.
 """
 
 from __future__ import annotations
@@ -18,5 +18,8 @@ main = group(
         bitext-paraphrase generate --model en-en < text > other-words
     """,
     __name__,
-    ("make", "train", "score", "analyse", "generate", "lexicon"),
+    (
+        *("make.make", "references.train", "references.score", "references.analyse"),
+        *("make.generate", "make.lexicon"),
+    ),
 )

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from bitextfilter.io.files import is_packed
 from bitextfilter.io.rows import REMEDY, BadRow, Columns, RowReader, TextColumn
+from bitextfilter.settings import setting
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -65,14 +66,39 @@ class FormatSettings:
 
     columns: Columns = field(default_factory=Columns)
     header: bool = False
-    languages: tuple[str, str] | None = None
-    fields: tuple[str, str] | None = None
-    keep: Sequence[str] = ()
-    numbers: Sequence[str] = ()
-    delimiter: str = ","
-    whitespace: bool = False
-    all_variants: bool = False
-    """Whether each text of a language in a unit makes a pair, not the first alone."""
+    languages: tuple[str, str] | None = setting(
+        None,
+        "tmx: the languages, as en,de  [default: those of a file with two]; xliff: only units in"
+        " these.",
+        option="--languages SOURCE,TARGET",
+    )
+    variants: str = setting(
+        "first",
+        "tmx: of several texts of a language in a unit the first, or a row for each.",
+        choices=("first", "all"),
+        option="--variants",
+    )
+    fields: tuple[str, str] | None = setting(
+        None,
+        "jsonl, tables: the fields of the texts  [default: source,target, or as in the input]",
+        option="--fields SOURCE,TARGET",
+    )
+    keep: Sequence[str] = setting(
+        (),
+        "Read these fields or properties too, as more columns.",
+        option="--keep NAME[,NAME...]",
+    )
+    numbers: Sequence[str] = setting(
+        (),
+        "parquet, datasets: write these columns as numbers, not as text.",
+        option="--numbers NAME[,NAME...]",
+    )
+    delimiter: str = setting(
+        ",", "csv: what separates columns; also tab.", option="--delimiter CHARACTER"
+    )
+    whitespace: bool = setting(
+        False, "Make tabs and line breaks in a text spaces (to tsv, moses).", option="--whitespace"
+    )
     others: bool = True
     """Whether further columns are read: some formats cannot hold them."""
 

@@ -231,7 +231,7 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def reader(inputs: Inputs, settings: FormatSettings) -> PairReader:
     """Return the reader of a translation memory."""
     stream, name = inputs.stream()
-    return TmxReader(stream, name, settings.languages, settings.keep, settings.all_variants)
+    return TmxReader(stream, name, settings.languages, settings.keep, settings.variants == "all")
 
 
 def writer(settings: FormatSettings, _: PairReader) -> PairWriter:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
+import console
 import pytest
-from click.testing import CliRunner, Result
-from hypothesis import given
+from click.testing import Result
+from console import invoke
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.commands.evaluate import main
 from bitextfilter.papers.corpus_statistics import CorpusTally
 from bitextfilter.text.words import TokenUnits
 
@@ -34,13 +34,12 @@ def written(rows: list[tuple[str, ...]]) -> str:
 TEXT = written(ROWS)
 
 
-def corpus(*words: str | Path, text: str | bytes = TEXT) -> Result:
-    return CliRunner().invoke(main, ["corpus", *(str(word) for word in words)], input=text)
+def corpus(*words: object, text: str | bytes = TEXT) -> Result:
+    return invoke("bitext-evaluate", "corpus", *words, data=text)
 
 
 def table(result: Result, more: str = "") -> list[list[str]]:
-    assert result.exit_code == 0, result.output
-    head, *rows = [line.split("\t") for line in result.stdout.split("\n")[:-1]]
+    head, *rows = console.table(result)
     assert " ".join(head) == f"{HEAD}{more} signature"
     return rows
 
@@ -102,18 +101,6 @@ def test_scores() -> None:
     assert [row[11] for row in none] == ["", ""]
 
 
-def test_json_says_the_same() -> None:
-    words = ("-q", "--score-column", "-1", "-")
-    whole = json.loads(corpus("--json", *words).stdout)
-    assert whole["task"] == "corpus"
-    assert (whole["unit"], whole["case"], whole["idf"]) == ("tokens", "lower", "own")
-    rows = table(corpus(*words), more=" score")
-    assert [
-        ["" if v is None else f"{v:.4f}" if isinstance(v, float) else str(v) for v in r.values()]
-        for r in whole["results"]
-    ] == [row[:-1] for row in rows]
-
-
 def test_several_files_and_windows(tmp_path: Path) -> None:
     names = [str(tmp_path / name) for name in ("one.tsv", "other.tsv")]
     for name, rows in zip(names, (ROWS[:1], ROWS[1:]), strict=True):
@@ -130,37 +117,7 @@ def test_several_files_and_windows(tmp_path: Path) -> None:
     assert corpus("-q", "--batch-size", "1", *names).stdout == result.stdout
 
 
-BAD = {
-    "one column": ("a\n", "stdin:5: 1 column, expected at least 2 (--tcol 2)"),
-    "an empty side": ("a\t \n", "stdin:5: the target is empty; --on-error reject"),
-    "a NUL": ("a\0\tb\n", "stdin:5: NUL byte in the source"),
-}
-
-
-@pytest.mark.parametrize(("row", "message"), BAD.values(), ids=BAD)
-def test_bad_rows(tmp_path: Path, row: str, message: str) -> None:
-    failed = corpus("-", text=TEXT + row)
-    assert (failed.exit_code, failed.stdout) == (65, "")
-    assert failed.stderr.startswith(f"bitext-evaluate corpus: {message}")
-    assert failed.stderr.count("\n") == 1
-    words = ("--on-error", "reject", "--rejects", tmp_path / "bad.tsv", "-")
-    kept = corpus(*words, text=TEXT + row)
-    assert kept.stdout == corpus("-").stdout
-    assert "5 rows, 1 rejected" in kept.stderr
-    assert (tmp_path / "bad.tsv").read_text(encoding="utf-8").endswith("\t" + row)
-
-
-def test_nothing_to_describe(tmp_path: Path) -> None:
-    for text in ("", "\n"):
-        failed = corpus("--on-error", "reject", "-", text=text)
-        assert (failed.exit_code, failed.stdout) == (65, "")
-        assert "stdin: no rows" in failed.stderr
-    assert corpus("nowhere.tsv").exit_code == 66
-    assert corpus().exit_code == 2
-    twice = corpus("-", "--idf-from", "-")
-    assert (twice.exit_code, "only one file can be stdin" in twice.stderr) == (2, True)
-
-
+@settings(max_examples=25)
 @given(st.text(max_size=60) | st.text("a \t\n\r\0\u200b\u2581<w>.", max_size=40))
 def test_no_text_is_a_bug(text: str) -> None:
     """Every row is described or rejected, and every cell is a number or empty."""

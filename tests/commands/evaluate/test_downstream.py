@@ -7,19 +7,21 @@ import shutil
 import statistics
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import toys
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke, says_one_line
 
-from bitextfilter.commands.evaluate import main
+from bitextfilter.evaluation import result
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.models.folders import model_digest
 from bitextfilter.training import loop
-from bitextfilter.translation.translator import load_translator
+from bitextfilter.translation.translator import SearchSettings, load_translator
 from bitextfilter.tuning.downstream import SystemResult, result_lines
 
 pytest.importorskip("sacrebleu")
@@ -51,7 +53,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         good, bad = clean + random.random() / 2, random.random()
         lines.append(f"{source}\t{target}\t{label}\t{good}\t{bad}\t{2 * good - 9}\n")
     (home / "scored.tsv").write_text("".join(lines))
-    for name, count, seed in (("dev", 20, 2), ("test", 40, 3), ("more", 10, 4)):
+    for name, count, seed in (("dev", 8, 2), ("test", 10, 3), ("more", 5, 4)):
         rows = zip(*toys.sentences(count, seed), strict=True)
         (home / f"{name}.tsv").write_text("".join(f"{b}\t{a}\n" for a, b in rows))
     (home / "tiny.json").write_text(json.dumps(TINY))
@@ -65,9 +67,9 @@ def downstream(files: Path, work: Path, *more: object, code: int = 0, settings: 
             "--development", files / "dev.tsv", "--test", files / "test.tsv", "--dev-scol", 2,
             "--dev-tcol", 1, "--settings", files / f"{settings}.json", "--work", work,
             "--threads", 1, "--beam", 2, *(["--header"] if header else []), *more]  # fmt: skip
-    result = CliRunner().invoke(main, [str(part) for part in line])
-    assert result.exit_code == code, result.output
-    return result
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(result, "Bootstrap", partial(Bootstrap, 50))
+        return invoke("bitext-evaluate", *line, code=code)
 
 
 def lines(table: str) -> list[dict[str, str]]:
@@ -150,15 +152,11 @@ def words_of_all() -> int:
 def test_translations_are_those_of_the_kept_model(whole: tuple[Path, str], files: Path) -> None:
     folder = whole[0] / "@oracle.label.clean.1"
     outcome = json.loads((folder / "outcome.json").read_text())
-    assert {path.name for path in folder.iterdir()} == {
-        "choice.json",
-        "model",
-        "outcome.json",
-        "pairs.tsv",
-    }
+    found = {path.name for path in folder.iterdir()}
+    assert found == {"choice.json", "model", "outcome.json", "pairs.tsv"}
     sources = [line.split("\t")[1] for line in (files / "more.tsv").read_text().splitlines()]
-    found = load_translator(folder / "model").translate(sources)
-    assert len(outcome["translations"][1]) == len(found) == 10
+    made = load_translator(folder / "model").translate(sources, SearchSettings(width=2))
+    assert outcome["translations"][1] == [each.hypotheses[0].text for each in made]
 
 
 def test_what_is_finished_is_not_done_again(
@@ -248,11 +246,14 @@ def test_a_training_goes_on_whatever_the_development_file_is_called(
     assert len(calls) - 5 == updates - 3  # validated, and kept, after every third
 
 
-def test_lines_that_are_cut_are_told(files: Path, tmp_path: Path) -> None:
+def test_lines_that_are_cut_and_words_that_are_few_are_told(files: Path, tmp_path: Path) -> None:
     (tmp_path / "long.tsv").write_text("b1\t" + "a1 " * 400 + "\n")
-    more = ("--test", tmp_path / "long.tsv", "--set", "training.passes=0.01")
-    said = downstream(files, tmp_path / "work", "--scores", "bad", *more).stderr
-    assert "bad: 1 lines of the test sets were too long" in said
+    more = ("--oracle", "label", "--test", tmp_path / "long.tsv")
+    more = (*more, "--set", "training.passes=0.01")
+    said = downstream(files, tmp_path / "work", *more, words=100_000).stderr
+    assert "oracle: 1 lines of the test sets were too long" in said
+    assert "warning: oracle has only" in said
+    assert "words, in 300 rows" in said
 
 
 @pytest.mark.parametrize("seeds", [(1, 2), (2, 1)])
@@ -299,9 +300,8 @@ def test_a_folder_of_other_settings_is_refused(
 ) -> None:
     named = {"DEV": str(files / "dev.tsv"), "TEST": str(files / "test.tsv")}
     more = ["--test", str(files / "more.tsv"), *(named.get(word, word) for word in more)]
-    result = downstream(files, whole[0], "--scores", "bad", *more, code=78)
-    assert f"is of another run: {said}" in result.stderr
-    assert result.stdout == ""
+    done = downstream(files, whole[0], "--scores", "bad", *more, code=78)
+    says_one_line(done, 78, f"is of another run: {said}")
 
 
 def test_a_folder_of_another_input_and_no_folder_of_ours_are_refused(
@@ -329,10 +329,10 @@ def test_columns_that_are_not_asked_for_may_change_and_those_that_are_may_not(
 ) -> None:
     copied(files, tmp_path, lambda row: [*row[:5], "7"])
     more = ("--test", files / "more.tsv", "--seeds", "1,2")
-    result = downstream(tmp_path, whole[0], "--scores", "bad", *more)
-    assert "0 trained, 2 kept" in result.stderr
-    result = downstream(tmp_path, whole[0], "--scores", "bad,alike", *more, code=78)
-    assert "alike.1 is of other scores" in result.stderr
+    done = downstream(tmp_path, whole[0], "--scores", "bad", *more)
+    assert "0 trained, 2 kept" in done.stderr
+    done = downstream(tmp_path, whole[0], "--scores", "bad,alike", *more, code=78)
+    assert "alike.1 is of other scores" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -347,6 +347,7 @@ def test_columns_that_are_not_asked_for_may_change_and_those_that_are_may_not(
         (["--scores", "bad,gut"], 65, "scored.tsv:1: column 'gut' (--scores) is not in the header"),
         (["--scores", "bad,label"], 65, "scored.tsv:2: the score 'clean' is not a number"),
         (["--scores", "bad", "--oracle", "label", "--clean-label", "x"], 65, "no row has a label"),
+        (["--scores", "bad", "--no-header"], 2, "--header"),
         (["--random", "--words", "1"], 65, "raise --words"),
         (["--random", "--set", "training.seed=7"], 2, "give --seeds"),
         (
@@ -359,25 +360,15 @@ def test_columns_that_are_not_asked_for_may_change_and_those_that_are_may_not(
 def test_what_is_wrong_is_said_before_anything_is_trained(
     files: Path, tmp_path: Path, more: list[str], code: int, said: str
 ) -> None:
-    result = downstream(files, tmp_path / "work", *more, code=code)
-    assert said in result.stderr.splitlines()[-1]
+    header = "--no-header" not in more
+    more = [word for word in more if word != "--no-header"]
+    done = downstream(files, tmp_path / "work", *more, code=code, header=header)
+    assert said in done.stderr.splitlines()[-1]
     assert not list(tmp_path.glob("work/*/model*"))
-    assert result.stdout == ""
-
-
-def test_names_need_a_header(files: Path, tmp_path: Path) -> None:
-    result = downstream(files, tmp_path / "work", "--scores", "bad", code=2, header=False)
-    assert "--header" in result.stderr
-
-
-def test_too_few_words_are_warned_of(files: Path, tmp_path: Path) -> None:
-    result = downstream(files, tmp_path, "--oracle", "label", "--set", "training.passes=0.01",
-                        words=100_000)  # fmt: skip
-    assert "warning: oracle has only" in result.stderr
-    assert "words, in 300 rows" in result.stderr
+    assert done.stdout == ""
 
 
 def test_without_sacrebleu(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    result = downstream(files, tmp_path / "work", "--random", code=69)
-    assert "bitextfilter[bleu]" in result.stderr
+    done = downstream(files, tmp_path / "work", "--random", code=69)
+    assert "bitextfilter[bleu]" in done.stderr

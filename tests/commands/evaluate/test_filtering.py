@@ -6,15 +6,16 @@ import json
 import re
 from pathlib import Path
 
+import console
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke
 from hypothesis import example, given
 from hypothesis import strategies as st
 from toys import sentences, toy_model
 
 from bitextfilter import __version__
-from bitextfilter.commands.evaluate import main
 from bitextfilter.damage.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering
 from bitextfilter.evaluation.result import Bootstrap
@@ -26,9 +27,9 @@ KINDS = ("copied", "shuffled")
 FAST = ("--bootstrap", "20")
 
 
-def filtering(*words: str | Path, text: bytes | str = b"") -> Result:
-    line = ["filtering", "--threads", "1", "--device", "cpu", *(str(word) for word in words)]
-    return CliRunner().invoke(main, line, input=text)
+def filtering(*words: object, text: bytes | str = b"") -> Result:
+    line = ("filtering", "--threads", 1, "--device", "cpu", *words)
+    return invoke("bitext-evaluate", *line, data=text)
 
 
 def rows_of(n: int = 120) -> list[tuple[str, str, str, str]]:
@@ -50,15 +51,13 @@ def labelled(rows: list[tuple[str, str, str, str]]) -> Labelled:
 
 
 def table(result: Result) -> dict[tuple[str, str], list[str]]:
-    assert result.exit_code == 0, result.output
-    head, *lines = [line.split("\t") for line in result.stdout.removesuffix("\n").split("\n")]
+    head, *lines = console.table(result)
     assert head == HEAD
     return {(line[0], line[1]): line[2:] for line in lines}
 
 
 def cuts(result: Result) -> list[dict[str, str]]:
-    assert result.exit_code == 0, result.output
-    head, *lines = [line.split("\t") for line in result.stdout.split("\n")[:-1]]
+    head, *lines = console.table(result)
     ends = [f"{name}{end}" for name in CUT_FIGURES for end in ("", "_low", "_high")]
     assert head == ["threshold", *ends, "suggestion"]
     return [dict(zip(head, line, strict=True)) for line in lines]
@@ -81,20 +80,6 @@ def test_the_table_has_the_figures_of_the_library() -> None:
         assert " boot:30 seed:4 v:" in signature
         ranking = result.measure in ("auc", "average_precision")
         assert ("threshold:1.0" in signature) != ranking
-
-
-def test_json_says_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "scored.tsv"
-    path.write_text(written(rows_of()), encoding="utf-8")
-    words = ("-q", *FAST, "--labels", "3", path)
-    whole = json.loads(filtering("--json", *words).stdout)
-    found = table(filtering(*words))
-    assert (whole["task"], whole["file"]) == ("filtering", str(path))
-    assert [(r["measure"], r["kind"]) for r in whole["results"]] == list(found)
-    for record in whole["results"]:
-        cells = [f"{record[name]:.4f}" for name in ("value", "low", "high")]
-        cells += [str(record["clean"]), str(record["noise"]), record["signature"]]
-        assert cells == found[record["measure"], record["kind"]]
 
 
 def test_without_a_threshold_there_is_only_the_ranking() -> None:
@@ -159,29 +144,6 @@ def test_what_a_verdict_drops_is_below_all() -> None:
     assert judged["auc", "all"][0] == "0.6250"  # (1 + 1 + 0 + 0.5) / 4
 
 
-BAD = {
-    "one column": ("a\tb\tclean\t1\na\n", "stdin:2: 1 column, expected at least 3 (--labels 3)"),
-    "no label": ("a\tb\tclean\t1\na\tb\t \t1\n", "stdin:2: the label is empty; --on-error"),
-    "no rows": ("", "stdin: no rows"),
-    "all noise": ("a\tb\tcopied\t1\n", "stdin: no 'clean' among the labels: copied"),
-    "all clean": ("a\tb\tclean\t1\n", "stdin: no noise: every label is 'clean'"),
-    "all": ("a\tb\tclean\t1\na\tb\tall\t1\n", "stdin: the label 'all' would stand for all noise"),
-    "no score": ("a\tb\tclean\tx\na\tb\tcopied\t\n", "stdin: no row has a score; --column"),
-    "no labels": (
-        "a\tb\tclean\t1\n" + "".join(f"a\tb\tlabel{i}\t1\n" for i in range(1001)),
-        "stdin: 1001 different labels, such as label0, label1, label10, label100, label1000, ...",
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
-def test_rows_that_cannot_be_measured(text: str, message: str) -> None:
-    failed = filtering("--labels", "3", text=text)
-    assert (failed.exit_code, failed.stdout) == (65, "")
-    assert failed.stderr.startswith(f"bitext-evaluate filtering: {message}")
-    assert failed.stderr.count("\n") == 1
-
-
 @given(st.binary(max_size=200) | st.text("a\t\n0.5\r-", max_size=60).map(str.encode))
 @example(b"\t\t\x0b!\t0")
 def test_no_bytes_are_a_bug(data: bytes) -> None:
@@ -196,31 +158,7 @@ def test_no_bytes_are_a_bug(data: bytes) -> None:
     assert rows == text.removesuffix(b"\n").count(b"\n") + 1 == sum(map(int, measured)) + sum(gone)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "--labels COLUMN must name the labels"),
-        (["--labels", "3", "--recall", "0.5"], "--recall needs --suggest-threshold"),
-        (["--labels", "3", "--count-side", "both"], "--count-side needs --suggest-threshold"),
-        (["--labels", "what"], "a column can only be named with --header"),
-        (["--labels", "3", "--threshold", "nan"], "'nan' is not a number"),
-        (["--suggest-threshold", "--threshold", "1"], "exclude each other"),
-        (["--suggest-threshold", "--recall", "1", "--precision", "1"], "exclude each other"),
-        (["--suggest-threshold", "--verdict", "4"], "--verdict needs --labels COLUMN"),
-        (["--suggest-threshold", "--similarity", "bleu"], "'bleu' is none of cosine"),
-        (["--suggest-threshold", "--labels", "3", "--similarity", "csls"], "exclude each other"),
-        (["--labels", "3", "--similarity", "csls"], "--similarity needs --suggest-threshold"),
-        (["--suggest-threshold", "--noise-share", "1"], "must be less than 1"),
-        (["--suggest-threshold", "--precision", "0"], "must be more than 0"),
-    ],
-)
-def test_choices_that_make_no_sense(words: list[str], message: str) -> None:
-    failed = filtering(*words, text="a\tb\tclean\t1\n")
-    assert (failed.exit_code, failed.stdout) == (2, "")
-    assert message in failed.stderr
-
-
-def suggesting(*words: str | Path, text: bytes | str = b"") -> Result:
+def suggesting(*words: object, text: bytes | str = b"") -> Result:
     return filtering("--suggest-threshold", *FAST, *words, text=text)
 
 
@@ -266,12 +204,6 @@ def test_a_precision_out_of_reach() -> None:
     assert "warning: no cut has precision>=0.99; of those shown, 0.5" in result.stderr
 
 
-def test_no_clean_row_has_a_score() -> None:
-    result = suggesting("--labels", "3", text="a\tb\tclean\t\na\tb\tcopied\t1\n")
-    assert (result.exit_code, result.stdout) == (65, "")
-    assert "stdin: no clean row has a score" in result.stderr
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy_model(tmp_path_factory.mktemp("models") / "toy", classifier=False)
@@ -314,9 +246,6 @@ def test_another_measure_can_be_cut(model: Path) -> None:
     assert f" sim:csls model:{load(model).digest} v:" in lowest["suggestion"]
     scores = load(model).score(*map(list, zip(*PAIRS, strict=True)), ["csls"])["csls"]
     assert float(lowest["threshold"]) in [float(f"{score:.4f}") for score in scores.tolist()]
-    lacking = suggesting("--model", model, "--similarity", "mlp", text=written(PAIRS))
-    assert (lacking.exit_code, lacking.stdout) == (78, "")
-    assert "mlp needs a classifier" in lacking.stderr
 
 
 def test_the_json_has_what_a_model_keeps(model: Path) -> None:
@@ -364,12 +293,3 @@ def test_odd_columns_are_told(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
     found = suggesting("--model", model, text=written(PAIRS))
     assert "warning: these columns look odd (--scol and --tcol choose columns)" in found.stderr
     assert cuts(found)
-
-
-def test_nothing_to_make_noise_of(model: Path) -> None:
-    failed = suggesting("--model", model)
-    assert (failed.exit_code, failed.stdout) == (65, "")
-    assert "stdin: no rows" in failed.stderr
-    short = suggesting("--model", model, text="a1\tb1\n")
-    assert (short.exit_code, short.stdout) == (65, "")
-    assert "stdin: no pair of 6 to 60 words on both sides to make noise of" in short.stderr

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import console
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke
 
-from bitextfilter.commands.evaluate import main
 from bitextfilter.evaluation.mining import compare_pairs, measure_mining
 from bitextfilter.evaluation.result import Bootstrap
 
@@ -30,13 +31,12 @@ def written(rows: list[tuple[str, ...]]) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def mining(*words: str | Path, text: bytes | str = b"") -> Result:
-    return CliRunner().invoke(main, ["mining", *FAST, *map(str, words)], input=text)
+def mining(*words: object, text: bytes | str = b"") -> Result:
+    return invoke("bitext-evaluate", "mining", *FAST, *words, data=text)
 
 
 def table(result: Result) -> dict[tuple[str, str], list[str]]:
-    assert result.exit_code == 0, result.output
-    head, *lines = [line.split("\t") for line in result.stdout.splitlines()]
+    head, *lines = console.table(result)
     assert head == HEAD
     return {(line[1], line[0]): line[2:] for line in lines}
 
@@ -64,21 +64,6 @@ def test_the_table_has_the_figures_of_the_library(gold: Path, threshold: float |
         assert (kept, right, true) == (str(result.kept), str(result.right), "20")
         assert signature.startswith(f"{result.measure} = {figures[0]} | n=40 gold:20 cut:")
         assert " boot:20 seed:4 v:" in signature
-
-
-def test_json_says_the_same(gold: Path, tmp_path: Path) -> None:
-    path = tmp_path / "mined.tsv"
-    path.write_text(written(mined_rows()), encoding="utf-8")
-    whole = json.loads(mining("-q", "--json", gold, path).stdout)
-    found = table(mining("-q", gold, path))
-    about = (whole["task"], whole["file"], whole["gold_file"], whole["gold"])
-    assert about == ("mining", str(path), str(gold), 20)
-    assert [(r["cut"], r["measure"]) for r in whole["results"]] == list(found)
-    for record in whole["results"]:
-        at = "-" if record["threshold"] is None else repr(record["threshold"])
-        cells = [at, *(f"{record[name]:.4f}" for name in ENDS)]
-        cells += [str(record["kept"]), str(record["right"]), "20", record["signature"]]
-        assert cells == found[record["cut"], record["measure"]]
 
 
 def test_json_has_what_a_model_keeps(gold: Path) -> None:
@@ -154,28 +139,6 @@ def test_pairs_without_a_score_are_below_all(gold: Path, tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.parametrize(
-    ("true", "text", "message"),
-    [
-        ("", "a\tb\t1\n", "gold.tsv: no gold pairs"),
-        ("a\tb\n", "", "stdin: no mined pairs"),
-        ("a\tb\n", "a\tb\tx\n", "stdin: no row has a score; --column says where"),
-        ("a\tb\n", "a\tb\n", "stdin: no row has a score; --column says where"),
-        ("a\n", "a\tb\t1\n", "gold.tsv:1: 1 column, expected at least 2 (--gold-tcol 2)"),
-        ("a\tb\nc\t \n", "a\tb\t1\n", "gold.tsv:2: the target is empty"),
-        ("a\tb\n", "a\tb\t1\na\n", "stdin:2: 1 column, expected at least 2 (--tcol 2)"),
-        ("a\tb\n", "a\tb\t1\n\tb\t1\n", "stdin:2: the source is empty"),
-    ],
-)
-def test_bad_input(tmp_path: Path, true: str, text: str, message: str) -> None:
-    path = tmp_path / "gold.tsv"
-    path.write_text(true)
-    result = mining(path, text=text)
-    assert (result.exit_code, result.stdout) == (65, "")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 def test_bad_rows_of_either_file_can_be_set_aside(tmp_path: Path) -> None:
     path, rejects = tmp_path / "gold.tsv", tmp_path / "rejects.tsv"
     path.write_text("a\tb\nlonely\n")
@@ -184,12 +147,6 @@ def test_bad_rows_of_either_file_can_be_set_aside(tmp_path: Path) -> None:
     assert table(result)["best", "f1"][1] == "1.0000"
     assert "2 rejected" in result.stderr
     assert [line.split("\t")[0] for line in rejects.read_text().splitlines()] == ["2", "2"]
-
-
-def test_only_one_file_can_be_stdin() -> None:
-    result = mining("-", text="a\tb\n")
-    assert result.exit_code == 2
-    assert "only one of GOLD and MINED can be stdin" in result.stderr
 
 
 @pytest.mark.parametrize(

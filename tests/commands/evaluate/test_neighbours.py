@@ -6,12 +6,13 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
+import console
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke
 from toys import sentences, toy_model
 
-from bitextfilter.commands.evaluate import main
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_matrix
 
@@ -37,9 +38,9 @@ def queries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def neighbours(*words: str | Path, text: str | bytes = "") -> Result:
-    line = ["neighbours", "--threads", "1", "--device", "cpu", *(str(word) for word in words)]
-    return CliRunner().invoke(main, line, input=text)
+def neighbours(*words: object, text: str | bytes = "") -> Result:
+    line = ("neighbours", "--threads", 1, "--device", "cpu", *words)
+    return invoke("bitext-evaluate", *line, data=text)
 
 
 def lines(rows: list[str]) -> str:
@@ -47,8 +48,7 @@ def lines(rows: list[str]) -> str:
 
 
 def table(result: Result, head: str) -> list[list[str]]:
-    assert result.exit_code == 0, result.output
-    names, *rows = [line.split("\t") for line in result.stdout.split("\n")[:-1]]
+    names, *rows = console.table(result)
     assert " ".join(names) == head
     return rows
 
@@ -145,33 +145,6 @@ def test_hubs(folder: Path, model: Model, queries: Path) -> None:
     assert [row[:2] for row in rows[5::5]] == [["csls", "1"], ["euclidean", "1"]]
 
 
-@pytest.mark.parametrize("flag", [["--neighbours", "3"], ["--histogram"], ["--hubs", "9"]])
-def test_windows_do_not_count(folder: Path, queries: Path, flag: list[str]) -> None:
-    words = ("-q", "--model", folder, "--of", queries, *flag)
-    whole = neighbours(*words, text=lines(CORPUS))
-    assert whole.exit_code == 0
-    for size in ("1", "37"):
-        part = neighbours(*words, "--batch-size", size, text=lines(CORPUS))
-        assert part.stdout == whole.stdout
-
-
-def test_json_says_the_same(folder: Path, model: Model, queries: Path, tmp_path: Path) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_text(lines(CORPUS), encoding="utf-8")
-    words = ("-q", "--model", folder, "--of", queries, path)
-    whole = json.loads(neighbours("--json", *words).stdout)
-    assert (whole["task"], whole["file"], whole["of"]) == ("neighbours", str(path), str(queries))
-    assert (whole["model"], whole["language"]) == (model.digest, ["aa", "ba"])
-    assert [
-        [r["query"], str(r["rank"]), f"{r['cosine']:.4f}", str(r["line"]), r["sentence"]]
-        for r in whole["results"]
-    ] == nearest(neighbours(*words))
-    counts = json.loads(neighbours("--json", "--histogram", *words).stdout)["results"]
-    assert [str(r["count"]) for r in counts] == [
-        row[3] for row in histogram(neighbours("--histogram", *words))
-    ]
-
-
 def test_languages_columns_and_header(folder: Path, queries: Path, tmp_path: Path) -> None:
     """The other way round, in a column: line numbers are those of the file."""
     words = ("-q", "--model", folder, "--neighbours", "2")
@@ -195,22 +168,6 @@ def test_fewer_lines_than_neighbours_and_tabs_in_lines(folder: Path, queries: Pa
     assert {"\t".join(row[4:]) for row in nearest(result)} == {"b1\tx", "b2"}
 
 
-def test_bad_lines(folder: Path, queries: Path, tmp_path: Path) -> None:
-    words = ("--model", folder, "--of", queries)
-    bad = lines(CORPUS).encode() + b"\nb\xff\n"
-    failed = neighbours(*words, text=bad)
-    assert (failed.exit_code, failed.stdout) == (65, "")
-    assert f"stdin:{len(CORPUS) + 1}: the line is empty; --on-error reject" in failed.stderr
-    reject = ("--on-error", "reject", "--rejects", tmp_path / "bad.txt")
-    assert nearest(neighbours(*words, *reject, text=bad)) == nearest(
-        neighbours(*words, text=lines(CORPUS))
-    )
-    assert (tmp_path / "bad.txt").read_bytes().count(b"\n") == 2
-    empty = neighbours(*words, *reject[:2], "--batch-size", "1", text="\n\n")
-    assert (empty.exit_code, empty.stdout) == (65, "")
-    assert "stdin: no sentences" in empty.stderr
-
-
 def test_sentences_of_another_language_get_a_warning(tmp_path: Path) -> None:
     texts = {"en": "there are {} of them in the house", "de": "davon sind {} in dem alten Haus"}
     for name, pattern in texts.items():
@@ -219,33 +176,3 @@ def test_sentences_of_another_language_get_a_warning(tmp_path: Path) -> None:
         words = ("--language", "en", "--of", tmp_path / queries, tmp_path / file)
         warned = neighbours(*words).stderr.count(f"{tmp_path / 'de'}: does not look like en")
         assert warned == (queries, file).count("de")
-
-
-BAD_QUERIES = {
-    "a tab": ("a1\na2\tb\n", "queries.txt:2: a tab in the sentence; give one sentence a line"),
-    "a blank": ("a1\n \n", "queries.txt:2: the line is empty; leave it out"),
-    "nothing": ("", "queries.txt: no sentences"),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), BAD_QUERIES.values(), ids=BAD_QUERIES)
-def test_bad_queries(folder: Path, tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "queries.txt"
-    path.write_text(text, encoding="utf-8")
-    failed = neighbours("--model", folder, "--of", path, text=lines(CORPUS))
-    assert (failed.exit_code, failed.stdout) == (65, "")
-    assert message in failed.stderr and failed.stderr.count("\n") == 1
-
-
-def test_kinds_of_results_exclude_each_other(folder: Path, queries: Path) -> None:
-    failed = neighbours("--of", queries, "--hubs", "2", "--histogram")
-    assert (failed.exit_code, failed.stdout) == (2, "")
-    assert "--histogram and --hubs exclude each other" in failed.stderr
-
-
-def test_one_stdin(folder: Path, queries: Path) -> None:
-    failed = neighbours("--model", folder, "--of", "-", text="a1\n")
-    assert (failed.exit_code, failed.stdout) == (2, "")
-    assert "only one of QUERIES and FILE can be stdin" in failed.stderr
-    missing = neighbours("--model", folder, "--of", queries, "nowhere.txt")
-    assert (missing.exit_code, missing.stdout) == (66, "")

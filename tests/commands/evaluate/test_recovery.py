@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+import console
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-from toys import sentences, toy_model
+from click.testing import Result
+from console import invoke
+from toys import sentences
 from translators import saved
 
-from bitextfilter.commands.evaluate import main
 from bitextfilter.commands.evaluate.recovery import _BASELINES, _TRANSLATED, _VECTORS
 from bitextfilter.evaluation.recovery import BASELINES, MATRICES, recover
 from bitextfilter.models.folders import model_digest
@@ -28,14 +28,13 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def recovery(*words: str | Path, text: bytes = b"") -> Result:
-    line = ["recovery", "--threads", "1", "--device", "cpu", *(str(word) for word in words)]
-    return CliRunner().invoke(main, line, input=text)
+def recovery(*words: object, text: bytes = b"") -> Result:
+    line = ("recovery", "--threads", 1, "--device", "cpu", *words)
+    return invoke("bitext-evaluate", *line, data=text)
 
 
 def table(result: Result) -> dict[str, list[str]]:
-    assert result.exit_code == 0, result.output
-    rows = [line.split("\t") for line in result.stdout.splitlines()]
+    rows = console.table(result)
     assert rows[0] == ["similarity", "forward", "backward", "mean", "signature"]
     return {row[0]: row[1:] for row in rows[1:]}
 
@@ -80,32 +79,10 @@ def test_all_similarities(model: Path, pairs: Path) -> None:
         assert ("model:" in signature) == (name in MATRICES)
 
 
-def test_json_says_the_same(model: Path, pairs: Path) -> None:
-    words = ("-q", "--model", model, "--similarity", "csls,random", "--neighbours", "4", pairs)
-    whole = json.loads(recovery("--json", *words).stdout)
-    assert whole["file"] == str(pairs)
-    found = table(recovery(*words))
-    assert [r["similarity"] for r in whole["results"]] == ["csls", "random"] == list(found)
-    for record in whole["results"]:
-        assert record["signature"] == found[record["similarity"]][3]
-        assert (record["pairs"] + record["set_aside"]) == 61
-        assert record["set_aside"] >= 1
-    assert " k:4 " in whole["results"][0]["signature"]
-
-
 def test_baselines_need_no_model(pairs: Path) -> None:
     words = ("-q", "--model", "nowhere", "--similarity", "levenshtein,random")
     found = table(recovery(*words, "--seed", "5", pairs))
     assert "seed:5" in found["random"][3]
-    assert recovery("--model", "nowhere", "--similarity", "cosine", pairs).exit_code == 66
-
-
-def test_a_model_without_a_classifier(tmp_path: Path, pairs: Path) -> None:
-    model = toy_model(tmp_path / "plain", classifier=False)
-    assert "mlp" not in table(recovery("-q", "--model", model, "--similarity", "all", pairs))
-    failed = recovery("--model", model, "--similarity", "mlp", pairs)
-    assert (failed.exit_code, failed.stdout) == (78, "")
-    assert "classifier" in failed.stderr
 
 
 def test_columns_and_stdin(model: Path, pairs: Path) -> None:
@@ -114,38 +91,6 @@ def test_columns_and_stdin(model: Path, pairs: Path) -> None:
     words = ("-q", "--model", model, "--similarity", "csls")
     columns = ("--header", "--scol", "aa", "--tcol", "2", "-")
     assert table(recovery(*words, *columns, text=text.encode())) == table(recovery(*words, pairs))
-
-
-def test_bad_rows(model: Path, pairs: Path, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.tsv"
-    bad.write_bytes(pairs.read_bytes() + b"one column\n")
-    words = ("-q", "--model", model, "--similarity", "csls")
-    failed = recovery(*words, bad)
-    assert (failed.exit_code, failed.stdout) == (65, "")
-    assert "bad.tsv:62: 1 column" in failed.stderr
-    assert table(recovery(*words, "--on-error", "reject", bad)) == table(recovery(*words, pairs))
-
-
-def test_nothing_to_find(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty.tsv").touch()
-    failed = recovery("--model", model, tmp_path / "empty.tsv")
-    assert (failed.exit_code, "no pairs" in failed.stderr) == (65, True)
-    assert recovery("--model", model, tmp_path / "missing.tsv").exit_code == 66
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--similarity", "cosine,hamming"], "'hamming' is none of cosine, euclidean"),
-        (["--similarity", "cosine,all"], "'all' is none of cosine, "),
-        (["--similarity", "csls,cosine,csls"], "'csls' is asked for twice"),
-        (["--seed", "-1"], "-1 is not in the range x>=0"),
-    ],
-)
-def test_choices_that_make_no_sense(pairs: Path, words: list[str], message: str) -> None:
-    failed = recovery(*words, pairs)
-    assert (failed.exit_code, failed.stdout) == (2, "")
-    assert message in failed.stderr
 
 
 def test_translators_both_ways(tmp_path: Path) -> None:
@@ -167,10 +112,3 @@ def test_translators_both_ways(tmp_path: Path) -> None:
     assert found[:2] == [f"{expected.forward:.2f}", f"{expected.backward:.2f}"]
     named = ",".join(f"{folder.name}:{model_digest(folder)}" for folder in (there, back))
     assert f"sim:translation translators:{named} " in found[3] and "model:" not in found[3]
-
-
-def test_translators_must_be_there(pairs: Path) -> None:
-    result = recovery("--similarity", "dual", pairs)
-    assert result.exit_code == 78 and "dual needs --translator DIR,DIR" in result.stderr
-    result = recovery("--similarity", "random", "--translator", "x", pairs)
-    assert result.exit_code == 2 and "--translator is for" in result.stderr
