@@ -161,9 +161,9 @@ _MISTAKES = {
          "Document(unit_rows(vectors), character_ends(sentences), settings.largest)",
          "Document(vectors, character_ends(sentences), settings.largest)"),
     ],
-    ("scoring/model.py", "tests/commands/test_align.py"): [
+    ("scoring/model.py", "tests/scoring/test_model.py"): [
         ("a classifier's score of exchanged sides", "the sides as they come",
-         "score(targets, sources)", "score(sources, targets)"),
+         "score(target, source, targets, sources)", "score(target, source, sources, targets)"),
     ],
     ("encoders/protocol.py", "tests/encoders/test_joined.py"): [
         ("cosine of joined encoders, the weighted mean of both",
