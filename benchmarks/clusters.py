@@ -21,7 +21,7 @@ from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.io.vectors import VectorFile
 from bitextfilter.search import clusters
 from bitextfilter.search.compiled import EvenAxes, even_axes
-from bitextfilter.search.tasks import NeighbourFiles, Sides, nearest_in_file
+from bitextfilter.search.tasks import NeighbourFiles, Sides, nearest_in_file, spaced_places
 from bitextfilter.similarity.vectors import unit_rows
 
 SAMPLE, COUNTED = 1024, 30_000
@@ -34,7 +34,7 @@ Rows = NDArray[np.float32]
 def rows_of(sides: Sides, side: int, count: int) -> Rows:
     """Some unit rows of a side, evenly spaced."""
     file = sides.file(side)
-    return unit_rows(file[clusters._spaced(len(file), count)])
+    return unit_rows(file[spaced_places(len(file), count)])
 
 
 def with_nearest(sides: Sides, side: int) -> tuple[Rows, Rows]:

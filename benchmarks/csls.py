@@ -98,7 +98,7 @@ def csls_of_all(a: Vectors, b: Vectors, threads: int) -> Any:
     import numpy as np
 
     from bitextfilter.search.bidirectional import bidirectional_search
-    from bitextfilter.similarity.neighbours import csls, highest_means
+    from bitextfilter.similarity.vectors import csls, highest_means
 
     forward, backward = bidirectional_search(a, b, K, threads)
     means = highest_means(forward[0], K), highest_means(backward[0], K)
@@ -111,7 +111,7 @@ def check_sample(a: Vectors, b: Vectors, found: Any, options: argparse.Namespace
     """Search exhaustively for a sample of either side; return the estimated time for all."""
     import numpy as np
 
-    from bitextfilter.similarity.neighbours import scan
+    from bitextfilter.similarity.vectors import scan
 
     costs = []
     for queries, base, (cosines, rows) in ((a, b, found[0]), (b, a, found[1])):

@@ -52,8 +52,7 @@ from bitextfilter.search.torch_search import (
     room_for,
     search_rows,
 )
-from bitextfilter.similarity.neighbours import Neighbours, merge_neighbours, scan
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import Neighbours, merge_neighbours, scan, unit_rows
 
 PARTS = ("search", "stages", "naive", "faiss", "score")
 K = 4

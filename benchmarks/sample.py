@@ -58,7 +58,7 @@ def figures(path: Path, model: Model) -> str:
     import numpy as np
 
     from bitextfilter.search.kmeans import PairVectors
-    from bitextfilter.similarity.neighbours import scan
+    from bitextfilter.similarity.vectors import scan
 
     rows = rows_of(path)
     sources, targets = [row[0] for row in rows], [row[1] for row in rows]

@@ -28,8 +28,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
-    from bitextfilter.corpus.diverse_sample import SampleSettings
-    from bitextfilter.corpus.split import SplitSettings
+    from bitextfilter.corpus.selection import SampleSettings, SplitSettings
     from bitextfilter.io.ranking import SelectionSettings
     from bitextfilter.reports.page import Corpus
     from bitextfilter.scoring.model import Model
@@ -111,7 +110,7 @@ def sample(
 
     Raises SettingsError for a bad value, or if nothing is left out.
     """
-    from bitextfilter.corpus.diverse_sample import SampleSettings
+    from bitextfilter.corpus.selection import SampleSettings
 
     if {top_lines, top_words, top_fraction, drop_similar} == {None}:
         raise SettingsError("nothing says how much to keep: top_lines, top_words, top_fraction")
@@ -128,7 +127,7 @@ def _diverse(
     """Return pairs, and the place of each in the diverse order."""
     import numpy as np
 
-    from bitextfilter.corpus.diverse_sample import diverse_order
+    from bitextfilter.corpus.selection import diverse_order
     from bitextfilter.search.kmeans import PairVectors
 
     rows: list[Pair] = []
@@ -169,7 +168,7 @@ def split(
 
     Raises SettingsError for a bad value, or shares of more than all.
     """
-    from bitextfilter.corpus.split import Part, SplitSettings
+    from bitextfilter.corpus.selection import Part, SplitSettings
     from bitextfilter.text.wording import IGNORABLE
 
     check_name("match", match, ("exact", "normalised"))
@@ -190,7 +189,7 @@ def _divided(
     """Return pairs, and the number of the part of each."""
     import numpy as np
 
-    from bitextfilter.corpus.split import Splitter
+    from bitextfilter.corpus.selection import Splitter
 
     splitter, rows, keys = Splitter(settings), list[Pair](), []
     places = _SPLIT_SIDES[settings.by]

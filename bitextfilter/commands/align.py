@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from bitextfilter.mining.collection_mining import CollectionMiner, VectorSource
     from bitextfilter.mining.comparable import Mined, MiningSettings
     from bitextfilter.scoring.model import Model
-    from bitextfilter.search.saved_index import SavedIndex
+    from bitextfilter.search.indexes import SavedIndex
     from bitextfilter.search.tasks import MapTasks
 
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
@@ -189,7 +189,7 @@ def _mine(
     run: Run, files: Sequence[str], settings: _Settings, form: RowForm, given: VectorFiles
 ) -> None:
     """Find the pairs of two files, or of one and an index, and write them best first."""
-    from bitextfilter.search.saved_index import new_index
+    from bitextfilter.search.indexes import new_index
 
     # Entered before the output, and so put in its place after it.
     index = settings.index_save and run.enter(new_index(Path(settings.index_save)))
@@ -245,7 +245,7 @@ def _mine_stream(
     """Write the best pair of each sentence with an index, in input order, window by window."""
     from bitextfilter.io.vectors import GivenRows
     from bitextfilter.mining.collection_mining import IndexMiner
-    from bitextfilter.search.saved_index import given_maker
+    from bitextfilter.search.indexes import given_maker
 
     output, reader = run.output(), run.rows(TextColumn(), files[0])
     model = None if given else run.model()
@@ -365,7 +365,7 @@ def _miner(
 
 def _open_index(maker: str, settings: _Settings) -> SavedIndex:
     """Open the index of --index-load; SettingsError where it is of other searches."""
-    from bitextfilter.search.saved_index import SavedIndex
+    from bitextfilter.search.indexes import SavedIndex
 
     assert settings.index_load is not None, "an index is loaded"
     index = SavedIndex(Path(settings.index_load))

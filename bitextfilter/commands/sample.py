@@ -36,7 +36,7 @@ from bitextfilter.io.rows import (
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
-    from bitextfilter.corpus.diverse_sample import DiverseOrder, SampleSettings
+    from bitextfilter.corpus.selection import DiverseOrder, SampleSettings
     from bitextfilter.io.ranking import Ranked, RankedRows, Selection
     from bitextfilter.scoring.model import Model
     from bitextfilter.search.kmeans import PairVectors
@@ -71,7 +71,7 @@ class _Settings:
 
     def sampling(self, threads: int) -> SampleSettings:
         """Return the settings of the order."""
-        from bitextfilter.corpus.diverse_sample import SampleSettings
+        from bitextfilter.corpus.selection import SampleSettings
 
         return SampleSettings(self.clusters, self.drop_similar, self.seed, threads)
 
@@ -116,7 +116,7 @@ def main(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> N
 
 def _sample(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> None:
     """Read all rows, and write the sample."""
-    from bitextfilter.corpus.diverse_sample import diverse_order
+    from bitextfilter.corpus.selection import diverse_order
 
     run.facts["seed"] = settings.seed
     output = run.output()

@@ -27,7 +27,7 @@ from bitextfilter.io.files import open_outputs
 from bitextfilter.io.rows import SIDES, Row, RowReader, optional
 
 if TYPE_CHECKING:
-    from bitextfilter.corpus.split import SplitSettings, Splitter
+    from bitextfilter.corpus.selection import SplitSettings, Splitter
 
 BY = ("either", "source", "target", "pair", "none")
 
@@ -110,7 +110,7 @@ class _Settings:
 
     def definition(self) -> SplitSettings:
         """Return the parts and groups."""
-        from bitextfilter.corpus.split import Part, SplitSettings
+        from bitextfilter.corpus.selection import Part, SplitSettings
         from bitextfilter.text.wording import IGNORABLE
 
         parts = tuple(Part(name, size) for name, size in self.parts)
@@ -147,7 +147,7 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-split --part dev=1000 --part test=1% -o 'part-{}.tsv' < pairs.tsv
         bitext-split --part test=5% --by source --group 3 --rest train -o '{}.tsv.gz' -i pairs.tsv
     """
-    from bitextfilter.corpus.split import Splitter
+    from bitextfilter.corpus.selection import Splitter
 
     files = run.row_settings
     for path in settings.paths:

@@ -26,7 +26,7 @@ from bitextfilter.commands.frame.training import TrainingOptions, training_setti
 
 if TYPE_CHECKING:
     from bitextfilter.papers.mapping import EmbeddingConfig, Induced, Seeds
-    from bitextfilter.training.word_vectors import WordVectors
+    from bitextfilter.training.monolingual import WordVectors
 
 
 _WINDOW = 8192
@@ -197,7 +197,7 @@ def _sides(
 ) -> tuple[WordVectors, WordVectors]:
     """Read the vectors that are given, and learn the others."""
     from bitextfilter.io.vectors import read_word_vectors
-    from bitextfilter.training.word_vectors import WordVectors, skip_gram
+    from bitextfilter.training.monolingual import WordVectors, skip_gram
 
     most = settings.maximum_words
     results: list[Callable[[], WordVectors]] = []

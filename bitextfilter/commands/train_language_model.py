@@ -34,7 +34,7 @@ class _Settings:
     "bitext-train-language-model",
     _Settings,
     row_options("input output header errors"),
-    training_settings("training.ngrams.NgramSettings", seed=""),
+    training_settings("training.monolingual.NgramSettings", seed=""),
     uses="",
 )
 def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
@@ -55,7 +55,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     from bitextfilter.settings import from_mapping
     from bitextfilter.text.ngram_model import write_arpa
     from bitextfilter.text.words import TokenUnits
-    from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
+    from bitextfilter.training.monolingual import NgramSettings, TokenCorpus, estimate
 
     unit = settings.unit
     defaults = {"order": _ORDERS[unit]} if unit in _ORDERS else {}

@@ -22,17 +22,19 @@ from bitextfilter.arrays import Floats, Indices, Scores, Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.similarity.neighbours import (
+from bitextfilter.similarity.vectors import (
     BASE_ROWS,
     NEIGHBOURS,
     QUERY_ROWS,
     Best,
     csls,
+    euclidean_matrix,
     matches,
     mean_similarity,
     neighbourhood_means,
+    unit_products,
+    unit_rows,
 )
-from bitextfilter.similarity.vectors import euclidean_matrix, unit_products, unit_rows
 
 Line = tuple[int, str]
 """The number of a line, and its text."""

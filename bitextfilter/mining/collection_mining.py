@@ -24,9 +24,9 @@ from bitextfilter.io.work_folder import Fact, claim, read_plan, write_plan
 from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for
 from bitextfilter.pairs.base import EncodedSide, PairScorer
 from bitextfilter.scoring.model import Model
-from bitextfilter.search import clusters, faiss_index
-from bitextfilter.search.faiss_index import INDEX_KINDS
-from bitextfilter.search.saved_index import (
+from bitextfilter.search import clusters, indexes
+from bitextfilter.search.indexes import (
+    INDEX_KINDS,
     IndexDescription,
     SavedIndex,
     given_maker,
@@ -48,7 +48,7 @@ from bitextfilter.search.tasks import (
     piece_tasks,
     searching_device,
 )
-from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
+from bitextfilter.similarity.vectors import Neighbours, highest_means, no_neighbours
 
 _FORMAT = 1
 """Of the folder of a search."""
@@ -65,7 +65,7 @@ _SAFE_ROWS = 1 << 16
 
 
 def search_kind(asked: str, sizes: tuple[int, int], on_gpu: bool = False) -> str:
-    """Return the kind of search: ``exact``, ``clusters`` or an index of ``search.faiss_index``.
+    """Return the kind of search: ``exact``, ``clusters`` or an index of ``search.indexes``.
 
     ``auto`` is exact up to 2e13 (source x target) comparisons, 1e15 where a GPU does them, and by
     clusters beyond. If a side has fewer than 10,000 sentences, every search is exact.
@@ -86,7 +86,7 @@ class NeighbourSettings:
     dtype: str = "float16"
     """Number format of the vectors on disk: one of ``io.vectors.FORMS``."""
     index: str = "auto"
-    """``auto``, ``exact``, ``clusters``, or one of ``search.faiss_index.INDEX_KINDS``."""
+    """``auto``, ``exact``, ``clusters``, or one of ``search.indexes.INDEX_KINDS``."""
     recall: float = 0.95
     """Share of the nearest sentences that a search which is not exact must find."""
     window: int = 8192
@@ -129,7 +129,7 @@ class VectorSource(ABC):
 
     dim: int
     maker: str
-    """Of an index of the vectors: see ``search.saved_index.IndexDescription``."""
+    """Of an index of the vectors: see ``search.indexes.IndexDescription``."""
 
     @abstractmethod
     def plan(self) -> dict[str, str]:
@@ -249,7 +249,7 @@ class CollectionMiner:
         """
         self._gpu = searching_device(hooks.device)
         if settings.index in INDEX_KINDS:
-            faiss_index.require_faiss()
+            indexes.require_faiss()
         self._vectors, self._settings, self._hooks, self._index = vectors, settings, hooks, index
         self._plan = {
             "format": _FORMAT,
@@ -409,17 +409,17 @@ class CollectionMiner:
     def _index_search(self, sides: Sides) -> _Search:
         """Make and tune the indexes; report the recall."""
         settings, hooks = self._settings, self._hooks
-        wanted = faiss_index.IndexSettings(self._kind, settings.recall, settings.device)
+        wanted = indexes.IndexSettings(self._kind, settings.recall, settings.device)
         sizes = "{} and {}".format(*sides.neighbours.sizes)
         hooks.note(f"making indexes of {sizes} distinct sentences: {self._kind}")
-        tuned = faiss_index.tune_indexes(replace(sides, threads=settings.threads), wanted)
+        tuned = indexes.tune_indexes(replace(sides, threads=settings.threads), wanted)
         for name, search in zip(_SIDES, tuned, strict=True):
             hooks.note(f"each {name} is sought in {search.lists} of {search.all_lists} lists")
         self._note_recalls((tuned[0].recall, tuned[1].recall))
         tasks = {
-            task: sides.neighbours.rows(*task) for task in faiss_index.block_tasks(sides.neighbours)
+            task: sides.neighbours.rows(*task) for task in indexes.block_tasks(sides.neighbours)
         }
-        prepare = partial(faiss_index.search_indexes, sides, wanted, tuned)
+        prepare = partial(indexes.search_indexes, sides, wanted, tuned)
         return _Search(tasks, prepare, hooks.map_tasks)
 
     def _note_recalls(self, recalls: tuple[float, float]) -> None:

@@ -24,8 +24,13 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.spill import SentenceFile
 from bitextfilter.pairs.base import EncodedSide, PairScorer
 from bitextfilter.settings import Settings, from_1, setting
-from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means
-from bitextfilter.similarity.vectors import euclidean_pairs
+from bitextfilter.similarity.vectors import (
+    MARGINS,
+    NO_ROW,
+    Neighbours,
+    euclidean_pairs,
+    highest_means,
+)
 
 NEEDS_CLASSIFIER = ("mlp", "joint")
 MINING_SIMILARITIES = ("cosine", "euclidean", *MARGINS, *NEEDS_CLASSIFIER)

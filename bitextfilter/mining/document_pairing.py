@@ -47,7 +47,7 @@ from bitextfilter.search.tasks import (
     compare_blocks,
     find_neighbours,
 )
-from bitextfilter.similarity.neighbours import Neighbours
+from bitextfilter.similarity.vectors import Neighbours
 
 _FORMAT = 1
 _SIDES = ("source", "target")

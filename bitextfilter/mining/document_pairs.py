@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices, Integers, Scores, Vectors
 from bitextfilter.io.vectors import VectorFile
 from bitextfilter.mining.comparable import Mined
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import NO_ROW, Neighbours, unit_rows
 
 SKETCH_ROWS = 32
 """The most vectors in a sketch."""

@@ -32,9 +32,8 @@ from bitextfilter.arrays import Floats, Integers, Vectors
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.settings import Settings, from_0, from_1, from_groups, group_rows, part, setting
-from bitextfilter.similarity.neighbours import NEIGHBOURS, matches, neighbourhood_means
-from bitextfilter.similarity.vectors import unit_rows
-from bitextfilter.training.word_vectors import SkipGram, WordVectors
+from bitextfilter.similarity.vectors import NEIGHBOURS, matches, neighbourhood_means, unit_rows
+from bitextfilter.training.monolingual import SkipGram, WordVectors
 
 _STEPS = ("unit", "centre")
 _CPU = torch.device("cpu")

@@ -20,8 +20,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.io.rows import Row
 from bitextfilter.io.vectors import load_arrays, save_arrays
 from bitextfilter.scoring.measures import INPUT
-from bitextfilter.similarity.neighbours import NEIGHBOURS, highest_means, scan
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import NEIGHBOURS, highest_means, scan, unit_rows
 
 if TYPE_CHECKING:
     from bitextfilter.io.spill import Scratch

@@ -28,8 +28,7 @@ from bitextfilter.pairs.scoring import load_scoring
 from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background, load_samples
 from bitextfilter.scoring.measures import MEASURES, default_measure
 from bitextfilter.settings import none_of
-from bitextfilter.similarity.neighbours import MARGINS
-from bitextfilter.similarity.vectors import cosine_pairs_at, euclidean_pairs, unit_rows
+from bitextfilter.similarity.vectors import MARGINS, cosine_pairs_at, euclidean_pairs, unit_rows
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.words import sentence_list
 

@@ -29,7 +29,7 @@ from bitextfilter.search.compiled import (
     sample_rows,
     search_parts,
 )
-from bitextfilter.similarity.neighbours import (
+from bitextfilter.similarity.vectors import (
     NEIGHBOURS,
     Neighbours,
     scan,

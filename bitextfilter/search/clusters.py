@@ -46,12 +46,18 @@ from bitextfilter.search.tasks import (
     TaskId,
     nearest_in_file,
     sides_turning,
+    spaced_places,
 )
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import (
+    NO_ROW,
+    Neighbours,
+    merge_neighbours,
+    no_neighbours,
+    unit_rows,
+)
 
 KIND = "clusters"
-"""The name of this search, beside ``exact`` and ``search.faiss_index.INDEX_KINDS``."""
+"""The name of this search, beside ``exact`` and ``search.indexes.INDEX_KINDS``."""
 _CLUSTERS, _MOST_CLUSTERS = 16, 1 << 14
 """Clusters for each square root of the rows of the larger side, and at most."""
 _FEWEST_ROWS = 32
@@ -66,8 +72,6 @@ _TASK_NUMBERS = 1 << 29
 _HEADS, _NEAR = 128, 512
 """Groups of centroids, and centroids near the head of a group among which a row's first floor is
 sought. With few more centroids than that, there are no groups."""
-_NEVER = 2.0
-"""Above any cosine."""
 DEVIATIONS = 6.0
 """Of the likely bound of rounding, for each row of a pair. Where both rows lose alike, that makes
 8.5 deviations of the sum of their errors, which exceed them in one of 10**15 pairs at most."""
@@ -190,7 +194,7 @@ class _Router:
         samples = []
         for file in (self._sides.file(0), self._sides.file(1)):
             points = min(max(len(file) // (_LEARNT * clusters), _FEWEST_POINTS), _MOST_POINTS)
-            samples.append(unit_rows(file[_spaced(len(file), points * clusters)]))
+            samples.append(unit_rows(file[spaced_places(len(file), points * clusters)]))
         self._axes = even_axes((samples[0], samples[1]))
         return np.concatenate([self._even(own, side) for side, own in enumerate(samples)])
 
@@ -207,11 +211,11 @@ class _Router:
 
     def nearest(self, units: Vectors, side: int, count: int) -> Visits:
         """Return the nearest centroids of unit rows of a side ``(n, d)``: ``(n, count)``."""
-        threads, none = self._threads, np.full(len(self.centroids), _NEVER, np.float32)
+        threads, above = self._threads, np.full(len(self.centroids), 2.0, np.float32)
         rows = turned_rows(self._even(units, side), self._turning, 0, threads)
         parts = [rows.units[first : first + _ROWS] for first in range(0, len(rows.units), _ROWS)]
         floors = map_blocks(lambda units: self._floors(units, count), parts, threads)
-        wanted = SearchRequest(count, (np.concatenate(floors), none), threads)
+        wanted = SearchRequest(count, (np.concatenate(floors), above), threads)
         return search_turned(rows, self._turned, wanted)[0][1].astype(np.uint16)
 
     def _floors(self, units: Vectors, count: int) -> Scores:
@@ -241,11 +245,6 @@ class _Router:
         return found
 
 
-def _spaced(size: int, count: int) -> Indices:
-    """Return the places of some rows, evenly spaced."""
-    return np.unique(np.linspace(0, max(0, size - 1), min(size, count)).astype(np.int64))
-
-
 def _choose_visits(sides: Sides, router: _Router, recall: float) -> tuple[int, tuple[float, float]]:
     """Return the fewest clusters to visit for the recall, and the recall of either side with them.
 
@@ -265,7 +264,7 @@ def _choose_visits(sides: Sides, router: _Router, recall: float) -> tuple[int, t
 def _visits_needed(sides: Sides, router: _Router, side: int) -> Indices:
     """Return how many clusters each row of a sample must visit to meet its nearest row."""
     queries, base = sides.file(side), sides.file(1 - side)
-    sample = queries[_spaced(len(queries), _SAMPLE)]
+    sample = queries[spaced_places(len(queries), _SAMPLE)]
     nearest = nearest_in_file(sample, base, 1, sides.threads)[1][:, 0]
     most = min(_MOST_VISITS, len(router.centroids))
     one = router.nearest(unit_rows(sample), side, most)

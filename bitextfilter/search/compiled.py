@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.io.compiled import INTEGER, CompiledLibrary, Record, array_of, fields
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
+from bitextfilter.similarity.vectors import NO_ROW, Neighbours
 
 SAMPLE = 8192
 """Rows of a side in the sample."""

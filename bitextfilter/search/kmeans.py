@@ -21,8 +21,7 @@ import numpy as np
 from bitextfilter.arrays import Indices, Mask, Vectors
 from bitextfilter.io.spill import Scratch
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.similarity.neighbours import NO_ROW
-from bitextfilter.similarity.vectors import unit_products, unit_rows
+from bitextfilter.similarity.vectors import NO_ROW, unit_products, unit_rows
 
 _BLOCK = 1024
 """Rows that are compared at a time."""

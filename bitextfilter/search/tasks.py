@@ -40,14 +40,15 @@ from bitextfilter.search.bidirectional import (
     turning_for,
 )
 from bitextfilter.search.compiled import RoundedRows, Turning, sample_rows
-from bitextfilter.similarity.neighbours import (
+from bitextfilter.similarity.vectors import (
     NO_ROW,
     Neighbours,
     merge_neighbours,
     no_neighbours,
     scan,
+    unit_products_at,
+    unit_rows,
 )
-from bitextfilter.similarity.vectors import unit_products_at, unit_rows
 
 TaskId = tuple[int, int]
 """Two numbers that name a task; each kind of task defines them."""
@@ -257,6 +258,11 @@ def compare_blocks(sides: Sides) -> SearchTask:
         ]
 
     return work
+
+
+def spaced_places(size: int, count: int) -> Indices:
+    """Return the places of *count* of *size* rows, or all of fewer, evenly spaced."""
+    return np.unique(np.linspace(0, max(0, size - 1), min(size, count)).astype(np.int64))
 
 
 def nearest_in_file(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Neighbours:

@@ -37,8 +37,14 @@ from bitextfilter.models.device import (
     product_type,
     wrong_products,
 )
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
-from bitextfilter.similarity.vectors import UNIT_BITS, VECTOR_ROWS
+from bitextfilter.similarity.vectors import (
+    NO_ROW,
+    UNIT_BITS,
+    VECTOR_ROWS,
+    Neighbours,
+    merge_neighbours,
+    no_neighbours,
+)
 
 GROUP = 32
 """Rows whose highest product is compared at once."""

@@ -26,7 +26,7 @@ from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier, sa
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, setting
-from bitextfilter.similarity.neighbours import NEIGHBOURS
+from bitextfilter.similarity.vectors import NEIGHBOURS
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
 from bitextfilter.training.labelled_pairs import (

@@ -34,8 +34,7 @@ from bitextfilter.models.folders import (
 from bitextfilter.models.foreign import files_of
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import from_groups, group_rows, read_settings
-from bitextfilter.similarity.neighbours import csls, margin_matrix
-from bitextfilter.similarity.vectors import cosine_matrix
+from bitextfilter.similarity.vectors import cosine_matrix, csls, margin_matrix
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged

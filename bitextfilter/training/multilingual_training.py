@@ -35,7 +35,7 @@ from bitextfilter.scoring.background import (
 )
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.thresholds import Grade, read_grades, write_grades
-from bitextfilter.similarity.neighbours import NEIGHBOURS, csls, margin_matrix
+from bitextfilter.similarity.vectors import NEIGHBOURS, csls, margin_matrix
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.segment import Segmenter, learn_segmenter, load_segmenter

@@ -20,7 +20,6 @@ from typing import Any
 
 from bitextfilter import __version__
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.evaluation.bleu import bleu, bleu_difference, check_bleu, chrf
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, interval
 from bitextfilter.io.files import write_whole
 from bitextfilter.io.records import file_digest, read_record, write_record
@@ -28,7 +27,14 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.runs import Environment, TrainingFiles
 from bitextfilter.training.settings import count_updates
-from bitextfilter.training.translator_training import TranslatorConfig, TranslatorTraining
+from bitextfilter.training.translator_training import (
+    TranslatorConfig,
+    TranslatorTraining,
+    bleu,
+    bleu_difference,
+    check_bleu,
+    chrf,
+)
 from bitextfilter.translation.translator import SearchSettings, load_translator
 from bitextfilter.tuning.subsets import (
     CorpusSample,

@@ -33,8 +33,7 @@ from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.io.workers import map_in_order
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.search.bidirectional import bidirectional_search
-from bitextfilter.similarity.neighbours import Neighbours
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import Neighbours, unit_rows
 from bitextfilter.training.data import PairFile
 
 Pair = tuple[str, str]

@@ -16,7 +16,7 @@ from toys import sentences, toy_model
 from bitextfilter.io.records import read_record, write_record
 from bitextfilter.mining import collection_mining
 from bitextfilter.scoring.model import Model
-from bitextfilter.search import clusters, faiss_index
+from bitextfilter.search import clusters, indexes
 from bitextfilter.search import tasks as search
 
 SOURCES, TARGETS = sentences(450, 5)
@@ -24,7 +24,7 @@ SOURCES, TARGETS = sentences(450, 5)
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, faiss_index, clusters):
+    for module in (search, indexes, clusters):
         monkeypatch.setattr(module, "BLOCK", 300)
 
 
@@ -379,7 +379,7 @@ def test_lists_that_hold_too_few(model: Path, files: tuple[Path, Path]) -> None:
 def test_how_an_index_is_searched_is_what_was_measured(
     model: Path, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bitextfilter.search import faiss_index as indexes
+    from bitextfilter.search import indexes
 
     asked: list[tuple[int, int]] = []
     candidates = indexes.Index.candidates
@@ -420,7 +420,7 @@ def test_how_an_index_is_searched_is_what_was_measured(
 def test_a_recall_that_cannot_be_reached_is_said(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bitextfilter.search.faiss_index import Index
+    from bitextfilter.search.indexes import Index
 
     monkeypatch.setattr(
         Index, "candidates", lambda _, queries, *__: np.zeros((len(queries), 1), int)

@@ -20,7 +20,7 @@ from translators import saved
 from bitextfilter.models.folders import model_digest
 from bitextfilter.text.ngram_model import write_arpa
 from bitextfilter.text.words import TokenUnits
-from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
+from bitextfilter.training.monolingual import NgramSettings, TokenCorpus, estimate
 from bitextfilter.translation.translator import load_translator
 
 RANDOM = np.random.default_rng(4)

@@ -13,7 +13,7 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands import rank
 from bitextfilter.commands import sample as command
-from bitextfilter.corpus.diverse_sample import SampleSettings, diverse_order
+from bitextfilter.corpus.selection import SampleSettings, diverse_order
 from bitextfilter.scoring import model as models
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.search.kmeans import PairVectors

@@ -337,7 +337,7 @@ def test_without_ray_it_is_said_how_to_get_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "bitextfilter.distributed.ray_engine", raising=False)
+    monkeypatch.delitem(sys.modules, "bitextfilter.distributed", raising=False)
     result = call(folder, "score", "--engine", "ray", data=INPUTS["plain"])
     assert result.exit_code == 69
     assert "needs the package ray: pip install 'bitextfilter[ray]'" in result.stderr

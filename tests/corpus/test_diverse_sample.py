@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.arrays import Floats
-from bitextfilter.corpus.diverse_sample import SampleSettings, diverse_order
+from bitextfilter.corpus.selection import SampleSettings, diverse_order
 from bitextfilter.similarity.vectors import cosine_matrix, unit_rows
 
 GENERATOR = np.random.default_rng(4)

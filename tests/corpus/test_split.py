@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.commands.split import BY
-from bitextfilter.corpus.split import SIDES, Part, SplitSettings, Splitter, row_groups
+from bitextfilter.corpus.selection import SIDES, Part, SplitSettings, Splitter, row_groups
 from bitextfilter.errors import SettingsError
 
 PERCENT = Fraction(1, 100)

@@ -22,7 +22,7 @@ from ray.cluster_utils import Cluster
 
 from bitextfilter.commands import align, embed, score
 from bitextfilter.commands import filter as filtering
-from bitextfilter.distributed.ray_engine import RayEngine
+from bitextfilter.distributed import RayEngine
 from bitextfilter.errors import DeviceError, InputError, ModelError, WorkerError
 
 pytestmark = pytest.mark.skipif(

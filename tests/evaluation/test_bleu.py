@@ -12,7 +12,7 @@ from bitextfilter.evaluation.result import Bootstrap, resamples
 
 pytest.importorskip("sacrebleu")
 
-from bitextfilter.evaluation.bleu import bleu, bleu_difference, chrf
+from bitextfilter.training.translator_training import bleu, bleu_difference, chrf
 
 REFERENCES = [
     "the cat sat on the mat by the door",

@@ -35,7 +35,7 @@ from bitextfilter.io.work_folder import WorkFolder
 from bitextfilter.text.ngram_model import write_arpa
 from bitextfilter.text.words import TokenUnits
 from bitextfilter.training import loop
-from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
+from bitextfilter.training.monolingual import NgramSettings, TokenCorpus, estimate
 
 SECONDS = 60
 """A command that takes longer hangs."""

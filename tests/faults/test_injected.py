@@ -29,7 +29,7 @@ from bitextfilter.io.files import locked, open_outputs, write_whole
 from bitextfilter.io.spill import Records, Scratch
 from bitextfilter.io.work_folder import Shard, WorkFolder, kept_folder
 from bitextfilter.models.folders import CONFIG, writing_folder
-from bitextfilter.search.saved_index import new_index
+from bitextfilter.search.indexes import new_index
 from bitextfilter.training.loop import PROGRESS, Progress, load_state, save_state
 
 needs_preloading = pytest.mark.skipif(

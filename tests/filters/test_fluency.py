@@ -15,7 +15,7 @@ from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule, parse_rule
 from bitextfilter.text.ngram_model import write_arpa
 from bitextfilter.text.words import TokenUnits
-from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
+from bitextfilter.training.monolingual import NgramSettings, TokenCorpus, estimate
 
 WORDS = ["Haus", "Baum", "alt", "rot", "ist", "das", "ein", "grün."]
 

@@ -21,8 +21,13 @@ from bitextfilter.mining.comparable import (
 )
 from bitextfilter.pairs.base import PairScorer
 from bitextfilter.search.bidirectional import bidirectional_search
-from bitextfilter.similarity.neighbours import MARGINS, margin_matrix
-from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix, unit_rows
+from bitextfilter.similarity.vectors import (
+    MARGINS,
+    cosine_matrix,
+    euclidean_matrix,
+    margin_matrix,
+    unit_rows,
+)
 
 Pair = tuple[int, int]
 

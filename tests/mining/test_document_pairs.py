@@ -19,7 +19,7 @@ from bitextfilter.mining.document_pairs import (
     one_to_one,
     probabilities,
 )
-from bitextfilter.similarity.neighbours import NO_ROW
+from bitextfilter.similarity.vectors import NO_ROW
 
 GENERATOR = np.random.default_rng(6)
 WEIGHTS = GENERATOR.random(30).astype(np.float32)

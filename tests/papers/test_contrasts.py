@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bitextfilter.evaluation.recovery import measure_contrasts
 from bitextfilter.evaluation.result import Bootstrap
-from bitextfilter.papers.contrasts import measure_contrasts
 
 
 def test_shares_are_those_of_counting() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bitextfilter.papers.rating_regression import (
+from bitextfilter.papers.paraphrases import (
     RatedVectors,
     RatingRegression,
     rating_distributions,

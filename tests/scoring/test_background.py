@@ -14,7 +14,7 @@ from bitextfilter.io.rows import Row
 from bitextfilter.io.spill import Scratch
 from bitextfilter.scoring.background import BackgroundSample, InputBackground
 from bitextfilter.scoring.model import Model, load
-from bitextfilter.similarity.neighbours import mean_similarity
+from bitextfilter.similarity.vectors import mean_similarity
 
 GENERATOR = np.random.default_rng(0)
 SOURCE = GENERATOR.standard_normal((30, 12)).astype(np.float32)

@@ -15,8 +15,7 @@ from bitextfilter.search.bidirectional import (
     bidirectional_search,
 )
 from bitextfilter.search.compiled import kernel
-from bitextfilter.similarity.neighbours import scan
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import scan, unit_rows
 
 GENERATOR = np.random.default_rng(0)
 DIM = 24

@@ -24,8 +24,7 @@ from bitextfilter.search.clusters import (
 )
 from bitextfilter.search.compiled import kernel
 from bitextfilter.search.tasks import Sides, find_neighbours
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, scan
-from bitextfilter.similarity.vectors import unit_products, unit_rows
+from bitextfilter.similarity.vectors import NO_ROW, Neighbours, scan, unit_products, unit_rows
 
 K, DIM = 3, 64
 GENERATOR = np.random.default_rng(5)

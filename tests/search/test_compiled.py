@@ -25,8 +25,7 @@ from bitextfilter.search.compiled import (
     search_parts,
     turning_error,
 )
-from bitextfilter.similarity.neighbours import Neighbours, scan
-from bitextfilter.similarity.vectors import unit_products, unit_rows
+from bitextfilter.similarity.vectors import Neighbours, scan, unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(5)
 needs_library = pytest.mark.skipif(not compiled_search.LIBRARY.path.exists(), reason="not compiled")

@@ -11,8 +11,8 @@ from searches import check_exact, map_here, written_sides
 
 from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
 from bitextfilter.io.vectors import VectorFile, VectorWriter
-from bitextfilter.search import faiss_index
-from bitextfilter.search.faiss_index import (
+from bitextfilter.search import indexes
+from bitextfilter.search.indexes import (
     INDEX_KINDS,
     Index,
     IndexSettings,
@@ -23,8 +23,7 @@ from bitextfilter.search.faiss_index import (
     tune_indexes,
 )
 from bitextfilter.search.tasks import Sides, find_neighbours
-from bitextfilter.similarity.neighbours import NO_ROW, scan
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import NO_ROW, scan, unit_rows
 
 pytest.importorskip("faiss")
 
@@ -45,7 +44,7 @@ def base_file(tmp_path_factory: pytest.TempPathFactory) -> VectorFile:
 
 def made(kind: str, base: VectorFile, folder: Path, threads: int = 1) -> Index:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(faiss_index, "BLOCK", 900)
+        patch.setattr(indexes, "BLOCK", 900)
         build_index(kind, base, folder / kind, threads)
     return Index(folder / kind, kind, threads=threads)
 

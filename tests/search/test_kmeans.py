@@ -15,8 +15,7 @@ from bitextfilter.search.kmeans import (
     fit_centroids,
     nearest_centroids,
 )
-from bitextfilter.similarity.neighbours import NO_ROW
-from bitextfilter.similarity.vectors import cosine_matrix, unit_rows
+from bitextfilter.similarity.vectors import NO_ROW, cosine_matrix, unit_rows
 
 GENERATOR = np.random.default_rng(3)
 CENTRES = GENERATOR.standard_normal((5, 16))

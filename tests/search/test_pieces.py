@@ -33,7 +33,7 @@ from bitextfilter.search.tasks import (
     searching_device,
 )
 from bitextfilter.search.torch_search import Room
-from bitextfilter.similarity.neighbours import Neighbours
+from bitextfilter.similarity.vectors import Neighbours
 
 GENERATOR = np.random.default_rng(5)
 B = GENERATOR.standard_normal((1900, 16)).astype(np.float32)

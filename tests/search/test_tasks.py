@@ -26,8 +26,7 @@ from bitextfilter.search.tasks import (
     compare_blocks,
     find_neighbours,
 )
-from bitextfilter.similarity.neighbours import Neighbours, scan
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import Neighbours, scan, unit_rows
 
 GENERATOR = np.random.default_rng(3)
 B = GENERATOR.standard_normal((1900, 16)).astype(np.float32)

@@ -22,8 +22,7 @@ from bitextfilter.search.torch_search import (
     search_on_processor,
     search_rows,
 )
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, scan
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import NO_ROW, Neighbours, merge_neighbours, scan, unit_rows
 
 GENERATOR = np.random.default_rng(0)
 DIM = 24

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.similarity.neighbours import (
+from bitextfilter.similarity.vectors import (
     MARGINS,
     csls,
     distance,

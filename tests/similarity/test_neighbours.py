@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.similarity import neighbours
-from bitextfilter.similarity.neighbours import (
+from bitextfilter.similarity import vectors as neighbours
+from bitextfilter.similarity.vectors import (
     NO_ROW,
     Neighbours,
+    cosine_matrix,
     csls,
     highest,
     highest_means,
@@ -22,8 +23,8 @@ from bitextfilter.similarity.neighbours import (
     neighbourhood_means,
     no_neighbours,
     scan,
+    unit_rows,
 )
-from bitextfilter.similarity.vectors import cosine_matrix, unit_rows
 
 GENERATOR = np.random.default_rng(0)
 BASE = GENERATOR.standard_normal((500, 24)).astype(np.float32)

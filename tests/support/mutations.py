@@ -146,7 +146,7 @@ _MISTAKES = {
         ("encoders start alike", "the target's overwrites the source's",
          "tensors[sources.get(name, name)]", "tensors[name]"),
     ],
-    ("similarity/neighbours.py", "tests/similarity/test_margins.py"): [
+    ("similarity/vectors.py", "tests/similarity/test_margins.py"): [
         ("CSLS (Kim et al. 2019, eq. 16)", "the mean of one side alone",
          "2.0 * cosine - (mean_source + mean_target)",
          "2.0 * cosine - (mean_source + mean_source)"),
@@ -206,7 +206,7 @@ _MISTAKES = {
         ("texts that occur in other files", "by pair, one side is enough",
          "np.all(both, axis=0)", "np.any(both, axis=0)"),
     ],
-    ("corpus/split.py", "tests/corpus/test_split.py"): [
+    ("corpus/selection.py", "tests/corpus/test_split.py"): [
         ("parts of a corpus by the hash of a group's least key",
          "the least key itself is taken, so large groups come first",
          "hashes = _hashes(_least_of_groups(keys))",
@@ -242,7 +242,7 @@ _MISTAKES = {
          "np.flatnonzero(like[place, :place] & (mine[:place] == NO_ROW))",
          "np.flatnonzero(like[place, :place])"),
     ],
-    ("corpus/diverse_sample.py", "tests/corpus/test_diverse_sample.py"): [
+    ("corpus/selection.py", "tests/corpus/test_diverse_sample.py"): [
         ("diverse order, clusters in turn", "within a turn, rows are in random order",
          "np.lexsort((draw[order], -scores[order], turns))", "np.lexsort((draw[order], turns))"),
     ],

@@ -11,8 +11,7 @@ import numpy as np
 from bitextfilter.arrays import Vectors
 from bitextfilter.io.vectors import VectorWriter
 from bitextfilter.search.tasks import NeighbourFiles, Sides, TaskId
-from bitextfilter.similarity.neighbours import Neighbours, scan
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import Neighbours, scan, unit_rows
 
 
 def written_sides(folder: Path, rows: tuple[Vectors, Vectors], k: int, form: str) -> Sides:

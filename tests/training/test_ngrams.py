@@ -13,7 +13,7 @@ import pytest
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.text.ngram_model import NgramModel, read_arpa, write_arpa
-from bitextfilter.training.ngrams import (
+from bitextfilter.training.monolingual import (
     FALLBACK,
     NgramSettings,
     TokenCorpus,

@@ -14,8 +14,8 @@ from strikes import strike_after
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.settings import from_mapping
-from bitextfilter.training import word_vectors
-from bitextfilter.training.word_vectors import SkipGram, TokenisedText, WordVectors, skip_gram
+from bitextfilter.training import monolingual as word_vectors
+from bitextfilter.training.monolingual import SkipGram, TokenisedText, WordVectors, skip_gram
 
 SETTINGS = SkipGram(dim=8, epochs=20, minimum_count=2, longest=4, buckets=200, subsampling=1.0)
 

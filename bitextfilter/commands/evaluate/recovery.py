@@ -323,7 +323,7 @@ def contrasts(run: Run, settings: _Contrasts, bootstrap: Bootstrap) -> Result:
         bitext-noise --rate mistakes=1 --original < clean.tsv > noisy.tsv
         bitext-evaluate contrasts --scol 5 --tcol 6 --worse-scol 1 --worse-tcol 2 < noisy.tsv
     """
-    from bitextfilter.papers.contrasts import contrasts_result, measure_contrasts
+    from bitextfilter.evaluation.recovery import contrasts_result, measure_contrasts
 
     check_measure(settings.similarity)
     sides = run.row_settings.columns

@@ -161,7 +161,7 @@ def _regression(
 ) -> tuple[PairMeasure, dict[str, str | int]]:
     """Return a measure that is taught ratings, and facts for the signature."""
     from bitextfilter.evaluation.sts import read_rated_pairs
-    from bitextfilter.papers.rating_regression import RatingMeasure
+    from bitextfilter.papers.paraphrases import RatingMeasure
 
     assert settings.regression is not None and settings.development is not None
     taught, stopping = map(read_rated_pairs, (settings.regression, settings.development))

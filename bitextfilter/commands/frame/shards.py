@@ -243,7 +243,7 @@ def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
         raise click.UsageError("Ray gives each worker its GPU: --device cuda")
     common = replace(common, device="cpu" if common.device == "auto" else common.device)
     try:
-        from bitextfilter.distributed.ray_engine import RayEngine
+        from bitextfilter.distributed import RayEngine
     except ModuleNotFoundError as error:
         message = "--engine ray needs the package ray: pip install 'bitextfilter[ray]'"
         raise DeviceError(message) from error
