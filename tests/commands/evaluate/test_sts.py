@@ -15,7 +15,7 @@ from toys import as_older, sentences
 
 from bitextfilter.commands.evaluate.sts import set_name
 from bitextfilter.evaluation.result import Bootstrap
-from bitextfilter.evaluation.sts import RatedSet, grade_means, measure_correlations
+from bitextfilter.evaluation.sts import RatedSet, measure_correlations
 from bitextfilter.scoring.model import load
 from bitextfilter.similarity.vectors import cosine_pairs
 
@@ -182,7 +182,7 @@ def test_constants_correlate_with_nothing(human: str, score: str, what: str) -> 
 
 def test_grades(model: Path, files: list[Path]) -> None:
     pytest.importorskip("scipy")
-    words = ("-q", "--model", model, "--grades", *files[:2])
+    words = ("-q", "--model", model, "--grades", "--grade-step", "1", *files[:2])
     found = lines_of(sts(*words), GRADES)
     assert [(line["set"], line["grade"]) for line in found] == [
         (path.stem, str(grade)) for path in files[:2] for grade in range(6)
@@ -197,19 +197,6 @@ def test_grades(model: Path, files: list[Path]) -> None:
         assert line["p"] == ("-" if record["p"] is None else f"{record['p']:.3g}")
         assert line["differs"] == {None: "-", True: "yes", False: "no"}[record["differs"]]
     assert all("grades" not in record for record in whole["means"])
-
-
-def test_grades_of_a_step() -> None:
-    pytest.importorskip("scipy")
-    human = np.arange(0, 30, 1.0)
-    text = written([(f"{value:.1f}", f"{(value % 4) + value:.1f}") for value in human])
-    found = lines_of(
-        sts("-q", "--column", "2", "--grades", "--grade-step", "10", text=text), GRADES
-    )
-    expected = grade_means(RatedSet("x", human, human % 4 + human), 10)
-    assert [line["grade"] for line in found] == ["0", "10", "20", "30"]
-    assert [line["pairs"] for line in found] == [str(grade.pairs) for grade in expected]
-    assert [line["mean"] for line in found] == [f"{grade.mean:.4f}" for grade in expected]
 
 
 def test_names_of_sets() -> None:
