@@ -95,14 +95,6 @@ def test_columns_by_name_and_other_labels() -> None:
     assert table(found) == table(filtering("-q", *FAST, "--labels", "3", text=written(rows)))
 
 
-def test_order_of_rows_and_windows_do_not_count() -> None:
-    rows = rows_of()
-    words = ("-q", *FAST, "--labels", "3", "--threshold", "0.5")
-    one = filtering(*words, text=written(rows))
-    other = filtering(*words, "--batch-size", "7", text=written(rows[::-1]))
-    assert table(one) == table(other)
-
-
 def test_rows_without_a_score_are_below_all() -> None:
     rows = rows_of()
     gone = [(*row[:3], "" if place % 5 == 0 else row[3]) for place, row in enumerate(rows)]

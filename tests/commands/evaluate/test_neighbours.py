@@ -123,16 +123,6 @@ def test_hubness(folder: Path, model: Model, queries: Path) -> None:
     assert whole["results"][0]["antihubs"] == share
 
 
-def test_lines_that_are_all_near_have_no_skew(folder: Path, queries: Path) -> None:
-    words = ("--model", folder, "--of", queries, "--hubness")
-    result = neighbours(*words, text="b1\nb2\n")
-    assert [line.split("\t")[1:5] for line in result.stdout.split("\n")[1:-1]] == [
-        ["-", "0.0000", "3", "2"]
-    ] * 3
-    whole = json.loads(neighbours("--json", *words, text="b1\nb2\n").stdout)
-    assert [record["skew"] for record in whole["results"]] == [None] * 3
-
-
 def test_hubs(folder: Path, model: Model, queries: Path) -> None:
     words = ("--model", folder, "--of", queries, "--neighbours", "60", "--hubs", "5")
     rows = table(neighbours(*words, text=lines(CORPUS)), "similarity rank queries line sentence")
