@@ -161,7 +161,7 @@ _MISTAKES = {
     ],
     ("scoring/model.py", "tests/commands/test_align.py"): [
         ("a classifier's score of exchanged sides", "the sides as they come",
-         "score(targets, sources)", "score(sources, targets)"),
+         "score(target, source, targets, sources)", "score(source, target, sources, targets)"),
     ],
     ("similarity/vectors.py", "tests/similarity/test_vectors.py"): [
         ("Euclidean distance (Kim et al. 2019, eq. 14)", "positive: far is better",
