@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -17,26 +16,26 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
-    NATURAL,
     NumberRange,
     argument,
     as_column,
-    as_fraction,
     as_score,
     flag,
     languages_option,
     needs_own_file,
     option,
+    options_of,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError, WorkerError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import SIDES, Columns, Row, RowParser, RowReader, WantedColumn
+from bitextfilter.judge.judgements import SampleSettings
 
 if TYPE_CHECKING:
     from bitextfilter.judge.judgements import Judgements, Question, RowSample, Scale
-    from bitextfilter.judge.sample import Drawing, SampleSettings
+    from bitextfilter.judge.sample import Drawing
 
 
 def _scale(value: str) -> Scale:
@@ -47,6 +46,11 @@ def _scale(value: str) -> Scale:
         return parse_scale(value)
     except SettingsError as error:
         raise click.BadParameter(str(error)) from error
+
+
+def as_share(value: str) -> float:
+    """Read a fraction from 0 to 1."""
+    return float(as_fraction(value))
 
 
 def scale_option(default: str) -> Any:
@@ -82,7 +86,7 @@ _WINDOW = 8192
 
 
 @dataclass(frozen=True)
-class _Sample:
+class _Sample(SampleSettings):
     """The scores, and the rows to draw."""
 
     columns: tuple[int | str, ...] = option(
@@ -90,38 +94,30 @@ class _Sample:
         "Column of a score: a number, -1 the last, or a name of the header; repeat it for "
         "several scores, the first is the one to cut  [default: -1]",
         as_column,
+        as_fraction,
         ["-1"],
         multiple=True,
-    )
-    cut: float | None = option(
-        "--cut C", "The cut to examine; half of the rows are near.", as_score
-    )
-    count: int = option("--count", "Rows to draw.", COUNT, 300)
-    near: Fraction = option(
-        "--near-cut SHARE", "The share of rows near the cut, 0 to 1.", as_fraction, "0.5"
     )
     dropped: tuple[str, ...] = option(
         "--dropped FILE",
         "Also draw from the --rejects FILE of bitext-filter; repeat it for more.",
         multiple=True,
     )
-    per_rule: int = option("--per-rule", "The most rows of each rule in --dropped.", COUNT, 5)
-    seed: int = option("--seed", "Seed of the draw.", NATURAL, 1)
 
     def __post_init__(self) -> None:
         """Refuse a column that stands twice."""
         if len(set(self.columns)) < len(self.columns):
             raise click.UsageError("a column is named twice")
 
-    def settings(self) -> SampleSettings:
-        """Return the settings of the sample."""
-        from bitextfilter.judge.sample import SampleSettings
 
-        near = float(self.near)
-        return SampleSettings(self.count, self.cut, near, self.per_rule, self.seed)
+_SAMPLING = options_of(
+    _Sample,
+    "columns cut count near dropped per_rule seed",
+    {"cut": {"type": as_score}, "near": {"type": as_share, "default": "0.5"}},
+)
 
 
-@command("sample", _Sample, row_options(), uses="")
+@command("sample", _SAMPLING, row_options(), uses="")
 def sample(run: Run, settings: _Sample) -> None:
     """Draw the rows of a scored corpus that are worth a person's time.
 
@@ -182,7 +178,7 @@ def _drawn(run: Run, settings: _Sample) -> tuple[list[str], Drawing]:
 
     windows = _windows(run, columns, first)
     corpus = Corpus(windows, again, settings.dropped, parser, places)
-    return first.score_names(settings.columns), draw_sample(corpus, settings.settings())
+    return first.score_names(settings.columns), draw_sample(corpus, settings)
 
 
 def _spool(run: Run) -> BinaryIO | None:
