@@ -19,6 +19,7 @@ from bitextfilter.commands.frame.options import (
     NumberRange,
     argument,
     as_column,
+    as_fraction,
     as_score,
     flag,
     languages_option,
@@ -94,7 +95,6 @@ class _Sample(SampleSettings):
         "Column of a score: a number, -1 the last, or a name of the header; repeat it for "
         "several scores, the first is the one to cut  [default: -1]",
         as_column,
-        as_fraction,
         ["-1"],
         multiple=True,
     )
