@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bitextfilter.training.data import PairFile
     from bitextfilter.training.loop import Progress
     from bitextfilter.training.multilingual import LanguageFile
-    from bitextfilter.training.runs import Environment
+    from bitextfilter.training.runs import Environment, TrainingFiles
 
 
 TRANSLATOR_ERRORS = {
@@ -138,6 +138,13 @@ class PairTraining:
     embeddings: Path | None = embeddings_option()
     quantise: bool = flag("--quantise", "Keep matrices as int8: a quarter of the size.")
     resume: bool = flag("--resume", "Go on with the interrupted training of this model.")
+
+    def files(self, pairs: Sequence[PairFile], **others: Any) -> TrainingFiles:
+        """The files of the run: *pairs*, and *others* by their names there."""
+        from bitextfilter.training.runs import TrainingFiles
+
+        others |= {"segmenter": self.segmenter, "vectors": self.embeddings}
+        return TrainingFiles(self.languages, pairs, **others)
 
 
 @dataclass(frozen=True)
