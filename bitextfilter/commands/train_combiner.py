@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command, needs_none_of
 from bitextfilter.commands.frame.options import as_column, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.io.rows import Row
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.training.combiner import DirectedColumns, GradedScores
 
 _FOREST = "isolation-forest"
@@ -95,7 +94,7 @@ class _Settings:
 @command(
     "bitext-train-combiner",
     _Settings,
-    bootstrap_options(),
+    Bootstrap,
     training_settings("training.combiner.CombinerSettings", seed=""),
     row_options("input header errors files"),
     uses="",

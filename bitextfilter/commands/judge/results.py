@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     ModelName,
@@ -23,10 +22,10 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.judge.labelling import as_share, read_labels, read_sample
 from bitextfilter.errors import SettingsError
+from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import in_utf_8, stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.judge.evaluation import JudgedRows, Standard
     from bitextfilter.judge.judgements import Judgements
 
@@ -91,7 +90,7 @@ class _Report(_Labelled):
 _REPORTING = options_of(_Report, "sample labels columns cuts precision good disagreements as_json")
 
 
-@command("report", _REPORTING, bootstrap_options(), row_options("output"), uses="")
+@command("report", _REPORTING, Bootstrap, row_options("output"), uses="")
 def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
     """Estimate what a cut yields by the labels of a sample.
 
@@ -166,7 +165,7 @@ class _Learn(_Labelled):
 _LEARNING = options_of(_Learn, "sample labels folder good as_json")
 
 
-@command("learn", _LEARNING, bootstrap_options(), ModelName, uses="threads device")
+@command("learn", _LEARNING, Bootstrap, ModelName, uses="threads device")
 def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
     """Adapt the score and the cut of --model to the labels of a sample.
 

@@ -29,11 +29,11 @@ from bitextfilter.commands.frame.training import (
     training_settings,
 )
 from bitextfilter.errors import InputError
+from bitextfilter.evaluation.result import Result, signature
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import SIDES, BadRow, TextColumn, number_of, optional
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Result
     from bitextfilter.papers.corpus_statistics import Comparison
 
 
@@ -185,8 +185,6 @@ def analyse(run: Run, settings: _Analysis) -> Result:
         bitext-paraphrase analyse < paraphrases.tsv
         bitext-paraphrase analyse --probability -1 < scored.tsv
     """
-    from bitextfilter.evaluation.result import Result, signature
-
     figures = _figures(run, settings.probability)
     records = [{"figure": name, **values} for name, values in figures.items()]
     pairs = run.counts["rows"] - run.counts["rejected"]
