@@ -14,6 +14,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.io.rows import Row
+from bitextfilter.settings import from_mapping
 
 if TYPE_CHECKING:
     from bitextfilter.training.combiner import DirectedColumns, GradedScores
@@ -129,7 +130,6 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap, training: Training
 
 def _train(run: Run, settings: _Settings, bootstrap: Bootstrap, training: TrainingOptions) -> None:
     """Read the rows, and write the combiner and the table."""
-    from bitextfilter.settings import from_mapping
     from bitextfilter.training.combiner import CombinerSettings, TrainedCombiner
 
     kind = {} if settings.kind is None else {"kind": settings.kind}

@@ -23,6 +23,7 @@ from bitextfilter.commands.frame.training import (
     weighted,
 )
 from bitextfilter.commands.frame.words import as_language
+from bitextfilter.models.folders import read_config, unverified
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
@@ -150,7 +151,6 @@ def _training(
     architecture: str, settings: _Settings, columns: PairColumns
 ) -> tuple[type[EncoderTraining], TrainingFiles]:
     """The kind of training, and its files. Raises UsageError for files that do not fit."""
-    from bitextfilter.models.folders import read_config, unverified
     from bitextfilter.papers.pivot import PivotTraining
     from bitextfilter.training.encoder_training import EncoderTraining
 

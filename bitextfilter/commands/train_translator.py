@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,10 +19,7 @@ from bitextfilter.commands.frame.training import (
     run_environment,
     training_settings,
 )
-from bitextfilter.io.rows import WantedColumn
-
-if TYPE_CHECKING:
-    from bitextfilter.io.rows import Columns
+from bitextfilter.io.rows import Columns, WantedColumn
 
 
 @dataclass(frozen=True)

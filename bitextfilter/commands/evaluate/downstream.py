@@ -28,6 +28,7 @@ from bitextfilter.commands.frame.training import (
     run_environment,
 )
 from bitextfilter.evaluation.result import Bootstrap, Result
+from bitextfilter.io.work_folder import kept_folder
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
@@ -119,7 +120,6 @@ def downstream(
             --languages de,en --scol de --tcol en --development dev.tsv --test test.tsv \
             --work trained scored.tsv.gz
     """
-    from bitextfilter.io.work_folder import kept_folder
     from bitextfilter.tuning.downstream import Experiment, result_lines, result_of
     from bitextfilter.tuning.subsets import digests
 

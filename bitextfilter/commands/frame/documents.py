@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
 from bitextfilter.commands.frame.options import DIGITS, MinScore, as_min_score, flag, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.documents import link_line
@@ -123,7 +124,6 @@ def warn_of_languages(
     run: Run, model: Model, sides: Sequence[Sequence[str]], name: str = ""
 ) -> bool:
     """Warn of texts that seem to be in other languages than the model's; returns whether so."""
-    from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
     from bitextfilter.scoring.row_checks import column_doubt
 
     first, second = (side[:CHECKED_ROWS] for side in sides)

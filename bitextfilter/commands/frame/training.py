@@ -28,6 +28,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.words import as_languages
 from bitextfilter.io.rows import Columns
+from bitextfilter.settings import read_settings, settings_table, with_override
 
 if TYPE_CHECKING:
     from bitextfilter.training.data import PairFile
@@ -58,8 +59,6 @@ class TrainingOptions:
 
     def values(self, architecture: str | None = None) -> dict[str, Any]:
         """Return the settings of --settings, changed by --architecture, --seed and --set."""
-        from bitextfilter.settings import read_settings, with_override
-
         values = read_settings(self.settings) if self.settings else {}
         values = values.get("settings", values)  # of a classifier, beside its figures
         values = {n: v for n, v in values.items() if n not in ("material", "validation")}
@@ -96,8 +95,6 @@ def training_settings(config: str, seed: str = "training.seed") -> Options:
 def _list_settings(config: str, context: click.Context, _: click.Parameter, asked: bool) -> None:
     """Write the table of settings, and exit."""
     if asked:
-        from bitextfilter.settings import settings_table
-
         module, name = config.rsplit(".", 1)
         rows = getattr(importlib.import_module(f"bitextfilter.{module}"), name).rows()
         click.echo(settings_table(rows), nl=False)

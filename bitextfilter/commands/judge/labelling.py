@@ -32,17 +32,29 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError, WorkerError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import SIDES, Columns, Row, RowParser, RowReader, WantedColumn
-from bitextfilter.judge.judgements import SampleSettings
+from bitextfilter.judge import judgements
+from bitextfilter.judge.judgements import (
+    Judgements,
+    LabelReader,
+    Question,
+    RowSample,
+    SampledRow,
+    SampleSettings,
+    Scale,
+    ask,
+    kept_answers,
+    labels_by,
+    labels_text,
+    parse_scale,
+    sample_header,
+)
 
 if TYPE_CHECKING:
-    from bitextfilter.judge.judgements import Judgements, Question, RowSample, Scale
     from bitextfilter.judge.sample import Drawing
 
 
 def _scale(value: str) -> Scale:
     """Read a scale: ``good-bad``, ``0-100``, ``labels=V,F,A``."""
-    from bitextfilter.judge.judgements import parse_scale
-
     try:
         return parse_scale(value)
     except SettingsError as error:
@@ -66,8 +78,6 @@ def scale_option(default: str) -> Any:
 
 def read_sample(run: Run, path: str) -> RowSample:
     """Read the sample in a file."""
-    from bitextfilter.judge import judgements
-
     sample = judgements.read_sample(run.input(path), stream_name(path))
     run.counts["rows"] = len(sample.rows)
     return sample
@@ -75,8 +85,6 @@ def read_sample(run: Run, path: str) -> RowSample:
 
 def read_labels(run: Run, sample: RowSample, paths: Sequence[str]) -> Judgements:
     """Read the labels of a sample in some files."""
-    from bitextfilter.judge.judgements import LabelReader
-
     reader = LabelReader(sample)
     for path in paths:
         reader.read(run.input(path), stream_name(path))
@@ -144,8 +152,6 @@ def sample(run: Run, settings: _Sample) -> None:
         bitext-judge sample -i scored.tsv --header --column mlp --cut 0.37 -o sample.tsv
         bitext-judge sample -i kept.tsv --dropped rejects.tsv --count 200 -o sample.tsv
     """
-    from bitextfilter.judge.judgements import sample_header
-
     output = run.output()
     if run.row_settings.output != "-":
         needs_own_file("--output", run.row_settings.output, settings.dropped)
@@ -348,8 +354,6 @@ def label_by_program(run: Run, settings: _Program) -> None:
         bitext-judge command './ask-a-model' sample.tsv -o labels.tsv
         bitext-judge command 'python judge.py' sample.tsv --scale good-bad --batch 50 -o labels.tsv
     """
-    from bitextfilter.judge.judgements import Question, labels_by, labels_text
-
     target = run.row_settings.output
     if target != "-":
         needs_own_file("--output", target, [settings.sample, run.common.manifest])
@@ -364,8 +368,6 @@ def label_by_program(run: Run, settings: _Program) -> None:
 
 def _answers(run: Run, question: Question, sample: RowSample, target: str) -> dict[str, str]:
     """Ask for the labels that are not kept yet; return all, by the pair's digest."""
-    from bitextfilter.judge.judgements import SampledRow, ask, kept_answers
-
     progress = run.progress(len(sample.rows), "rows")
     kept = None if target == "-" else run.enter(kept_answers(target, question))
     known: dict[str, str] = {} if kept is None else kept.known

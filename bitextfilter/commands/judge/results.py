@@ -24,6 +24,7 @@ from bitextfilter.commands.judge.labelling import as_share, read_labels, read_sa
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import in_utf_8, stream_name
+from bitextfilter.models.folders import check_replaceable
 
 if TYPE_CHECKING:
     from bitextfilter.judge.evaluation import JudgedRows, Standard
@@ -185,7 +186,6 @@ def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
         bitext-judge learn sample.tsv anna.tsv ben.tsv --model multi:en,cs -o my-model --json
     """
     from bitextfilter.judge.learning import Learnt
-    from bitextfilter.models.folders import check_replaceable
 
     check_replaceable(Path(settings.folder))
     output = run.output("-")

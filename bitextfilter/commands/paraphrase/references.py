@@ -32,6 +32,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Result, signature
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import SIDES, BadRow, TextColumn, number_of, optional
+from bitextfilter.models.folders import model_digest
 
 if TYPE_CHECKING:
     from bitextfilter.papers.corpus_statistics import Comparison
@@ -135,7 +136,6 @@ def score(run: Run, settings: _Scoring) -> None:
         bitext-paraphrase score --model references < paraphrases.tsv > scored.tsv
     """
     from bitextfilter.encoders.reference_classifier import load_reference_classifier
-    from bitextfilter.models.folders import model_digest
 
     reader, output = run.rows(TextColumn(settings.where)), run.output()
     folder = Path(settings.model)
