@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +21,11 @@ from bitextfilter.io import workers
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that tests start inherit
 
+sys.dont_write_bytecode = False  # tests and commands are compiled once, not at each start
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.register_profile("gate", deadline=None, max_examples=40)  # machines are busy at times
+settings.register_profile("few", deadline=None, max_examples=5)
 settings.register_profile("all", deadline=None, max_examples=200)
 settings.load_profile("gate")
 

@@ -32,9 +32,11 @@ CORE = {
     "similarity/": "similarity search scoring/test_model.py",
     "search/": "search similarity commands/test_align.py",
     "pairs/": "pairs scoring/test_model.py",
-    "mining/": "mining commands/test_align.py commands/test_align_documents.py",
+    "mining/": "mining commands/test_align.py commands/test_align_documents.py"
+    " commands/test_pair_documents.py",
     "filters/": "filters commands/test_filter.py",
     "corpus/": "corpus commands/test_dedup.py commands/test_fix.py",
+    "damage/": "damage commands/test_noise.py",
 }
 """Modules by the start of their path, and the tests that have to find a mistake in them."""
 

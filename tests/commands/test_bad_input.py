@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from click.testing import Result
 from console import invoke, says_one_line
 from toys import as_older
@@ -69,6 +70,12 @@ def reshape(path: Path) -> None:
     save_tensors(path, tensors)
 
 
+def poison(path: Path) -> None:
+    tensors = load_tensors(path)
+    next(tensor for tensor in tensors.values() if tensor.ndim == 2)[0, 0] = torch.nan
+    save_tensors(path, tensors)
+
+
 def make_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -87,12 +94,14 @@ def configure(**changes: object) -> Callable[[Path], None]:
     return change
 
 
+WHOLE = ("config.json", "segmenter.json", "vocabulary.tsv", "encoder.safetensors",
+         "classifier.safetensors")  # fmt: skip
 DAMAGE: dict[str, tuple[str, Callable[[Path], None], int]] = {
-    "cut vocabulary": ("vocabulary.tsv", cut, 65),
-    "cut segmenter": ("segmenter.json", cut, 65),
-    "cut classifier": ("classifier.safetensors", cut, 65),
-    "cut neighbours": ("neighbours.npz", cut, 65),
-    "a classifier of another shape": ("classifier.safetensors", reshape, 65),
+    **{f"cut {name}": (name, cut, 65) for name in (*WHOLE, "neighbours.npz")},
+    **{f"no {name}": (name, Path.unlink, 66) for name in WHOLE},
+    **{f"other shapes in {name}": (name, reshape, 65) for name in WHOLE[3:]},
+    **{f"no numbers in {name}": (name, poison, 65) for name in WHOLE[3:]},
+    "a newer format": ("config.json", configure(format=99), 65),
     "a folder for a vocabulary": ("vocabulary.tsv", make_folder, 65),
     "a folder for a segmenter": ("segmenter.model", make_folder, 65),
     "a folder for tensors": ("encoder.safetensors", make_folder, 66),
@@ -112,6 +121,7 @@ def test_a_damaged_model(
     damage(model / name)
     result = call(model, "-o", tmp_path / "out.tsv", code=code)
     says_one_line(result, code, str(model))
+    says_one_line(invoke("bitext-models", "verify", model, code=code), code, str(model))
     assert not (tmp_path / "out.tsv").exists()
 
 

@@ -7,15 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke, says_one_line, table
 from toys import as_older, sentences, toy_many, toy_model
 
-from bitextfilter.commands import align, rank
-from bitextfilter.commands import filter as filtering
 from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.thresholds import Threshold, recommended_threshold, write_thresholds
 
-MODULES = {"rank": rank, "filter": filtering, "align": align}
 ROWS = "a1\tb1\t0.3\na2\tb2\t0.25\na3\tb3\t0.2\n"
 HEADED = "source\ttarget\t{}\n" + ROWS
 CUT = "the recommended cut is {} (for {}, by f1, model toy {})"
@@ -52,14 +50,12 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bitextfilter.scoring.row_checks.other_scores", lambda *_: [])
 
 
-def run(name: str, model: Path, *words: str | Path, text: str = "") -> Result:
-    line = [*map(str, words), "--model", str(model)]
-    return CliRunner().invoke(MODULES[name].main, line, input=text)
+def run(name: str, model: Path, *words: object, text: str = "", code: int = 0) -> Result:
+    return invoke(f"bitext-{name}", *words, "--model", model, data=text, code=code)
 
 
 def kept(result: Result) -> list[str]:
-    assert result.exit_code == 0, result.stderr
-    return [line.split("\t")[2] for line in result.stdout.splitlines()]
+    return [row[2] for row in table(result)]
 
 
 def said(model: Path, what: str, use: str = "filtering") -> str:
@@ -88,12 +84,9 @@ def test_rank_reads_the_measure_in_the_header(model: Path) -> None:
     for column in ("-1", "csls"):
         result = run("rank", model, *words, "--column", column, text=HEADED.format("csls"))
         assert kept(result) == ["csls", "0.3"]
-    unknown = run("rank", model, *words, text=HEADED.format("quality"))
-    assert (unknown.exit_code, unknown.stdout) == (78, "")
-    assert (
-        "the measure of the column 'quality' is unknown: name it with --similarity"
-        in unknown.stderr
-    )
+    unknown = run("rank", model, *words, text=HEADED.format("quality"), code=78)
+    said = "the measure of the column 'quality' is unknown: name it with --similarity"
+    says_one_line(unknown, 78, said)
 
 
 @pytest.mark.parametrize(
@@ -106,27 +99,19 @@ def test_rank_reads_the_measure_in_the_header(model: Path) -> None:
 )
 def test_no_cut_to_recommend(model: Path, measure: str, message: str) -> None:
     words = ("--min-score", "recommended", "--similarity", measure)
-    result = run("rank", model, *words, text=ROWS)
-    assert (result.exit_code, result.stdout) == (78, "")
-    assert message in result.stderr
+    says_one_line(run("rank", model, *words, text=ROWS, code=78), 78, message)
 
 
 def test_rank_refuses_a_measure_that_does_nothing(model: Path) -> None:
     for least in ((), ("--min-score", "0.1")):
-        assert run("rank", model, *least, "--similarity", "mlp", text=ROWS).exit_code == 2
-    nonsense = run("rank", model, "--min-score", "best", text=ROWS)
-    assert nonsense.exit_code == 2
-    assert "'best' is not a number, nor is it recommended" in nonsense.stderr
+        run("rank", model, *least, "--similarity", "mlp", text=ROWS, code=2)
+    nonsense = run("rank", model, "--min-score", "best", text=ROWS, code=2)
+    says_one_line(nonsense, 2, "'best' is not a number, nor is it recommended")
 
 
 @pytest.mark.parametrize(
     "rule",
-    [
-        "score:min=recommended",
-        "score>=recommended",
-        "-1>=recommended",
-        "column:column=3,minimum=recommended",
-    ],
+    ["score:min=recommended", "-1>=recommended", "column:column=3,minimum=recommended"],
 )
 def test_filter_by_the_default_measure(model: Path, rule: str) -> None:
     result = run("filter", model, "--rule", rule, text=ROWS)
@@ -148,10 +133,7 @@ def test_filter_by_a_measure_that_is_named(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ["--rule", "quality>=recommended", "--header"],
-            "the measure of the column 'quality' is unknown",
-        ),
+        (["--rule", "quality>=recommended", "--header"], "the column 'quality' is unknown"),
         (["--rule", "-1>=recommended", "--header"], "use its name in the header"),
         (["--rule", "score<=recommended"], "the recommended cut is a minimum, not a maximum"),
         (["--rule", "score:max=recommended"], "rule 'score': the recommended cut is a minimum"),
@@ -163,9 +145,8 @@ def test_filter_by_a_measure_that_is_named(model: Path, tmp_path: Path) -> None:
     ],
 )
 def test_filter_has_no_cut(model: Path, words: list[str], message: str) -> None:
-    result = run("filter", model, *words, text=HEADED.format("quality"))
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert message in result.stderr
+    result = run("filter", model, *words, text=HEADED.format("quality"), code=2)
+    says_one_line(result, 2, message)
 
 
 @pytest.fixture(scope="module")
@@ -198,10 +179,10 @@ def test_align_without_a_recommendation(model: Path, files: tuple[Path, Path]) -
     result = run("align", model, *files, "--similarity", "csls")
     assert len(kept(result)) >= 40
     assert "warning: wrong pairs are written, too: the model toy" in result.stderr
-    asked = run("align", model, *files, "--similarity", "csls", "--min-score", "recommended")
-    assert (asked.exit_code, asked.stdout) == (78, "")
+    words = ("--similarity", "csls", "--min-score", "recommended")
+    says_one_line(run("align", model, *files, *words, code=78), 78)
     for value in ("recommended", "none"):
-        assert run("align", model, *files, "--monotonic", "--min-score", value).exit_code == 0
+        run("align", model, *files, "--monotonic", "--min-score", value)
 
 
 def test_align_without_a_classifier_goes_by_csls(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -213,7 +194,7 @@ def test_align_without_a_classifier_goes_by_csls(files: tuple[Path, Path], tmp_p
 
 def test_a_stream_is_cut_too(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
     index = tmp_path / "index"
-    assert run("align", model, *files, "--index-save", index).exit_code == 0
+    run("align", model, *files, "--index-save", index)
     words = (files[0], "--index-load", index, "--stream")
     everything = run("align", model, *words, "--min-score", "none")
     usual = run("align", model, *words)

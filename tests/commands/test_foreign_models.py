@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import foreign
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from console import invoke
 from toys import sentences
 
-from bitextfilter.commands import align, embed, models, score, train_classifier
 from bitextfilter.scoring.model import load
 
 pytest.importorskip("tokenizers")
 
 SOURCES, TARGETS = sentences(300, 3)
 DATA = "".join(f"{s}\t{t}\n" for s, t in zip(SOURCES, TARGETS, strict=True)).encode()
-QUICK = ("--set", "hidden=32", "--set", "training.epochs=6", "--threads", "1")
+QUICK = ("--set", "hidden=32", "--set", "training.epochs=4", "--threads", "1")
 
 
 @pytest.fixture(scope="module")
@@ -32,29 +32,27 @@ def trained(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("trained")
     (made / "clean.tsv").write_bytes(DATA)
     words = (made / "clean.tsv", "--negatives", "repaired", "-o", made / "model", *QUICK)
-    written(train_classifier.main, "--model", f"{folder}:aa,ba", *words)
+    written("train-classifier", "--model", f"{folder}:aa,ba", *words)
     return made / "model"
 
 
-def call(main: object, *words: object, data: bytes = DATA) -> Result:
-    return CliRunner().invoke(main, [*map(str, words)], input=data)  # type: ignore[arg-type]
+def written(name: str, *words: object, data: bytes = DATA) -> str:
+    return invoke(f"bitext-{name}", *words, data=data).stdout
 
 
-def written(main: object, *words: object, data: bytes = DATA) -> str:
-    done = call(main, *words, data=data)
-    assert done.exit_code == 0, done.stderr
-    return done.stdout
+def told(code: int, name: str, *words: object) -> str:
+    return invoke(f"bitext-{name}", *words, data=DATA, code=code).stderr
 
 
 def test_scores_and_pairs(folder: Path, tmp_path: Path) -> None:
     model = load(f"{folder}:aa,ba")
     cosines = model.score(SOURCES, TARGETS, "cosine")["cosine"]
     words = ("--model", folder, "--languages", "aa,ba")
-    found = written(score.main, *words, "--score-only").split()
+    found = written("score", *words, "--score-only").split()
     assert found == [f"{cosine:.4f}" for cosine in cosines]
     for name, side in (("aa", SOURCES), ("ba", TARGETS)):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in side))
-    pairs = written(align.main, *words, tmp_path / "aa", tmp_path / "ba", "--min-score", "none")
+    pairs = written("align", *words, tmp_path / "aa", tmp_path / "ba", "--min-score", "none")
     wanted = set(zip(SOURCES, TARGETS, strict=True))
     mined = {tuple(line.split("\t")[:2]) for line in pairs.splitlines()}
     assert len(mined & wanted) > 0.9 * len(wanted)
@@ -63,29 +61,27 @@ def test_scores_and_pairs(folder: Path, tmp_path: Path) -> None:
 def test_vectors(folder: Path, tmp_path: Path) -> None:
     data = "".join(f"{line}\n" for line in SOURCES).encode()
     words = ("--model", folder, "--language", "aa", "-o", tmp_path / "v.npy")
-    written(embed.main, *words, data=data)
+    written("embed", *words, data=data)
     assert (np.load(tmp_path / "v.npy") == load(f"{folder}:aa,ba").encode(SOURCES, "aa")).all()
 
 
 def test_languages_are_asked_for(folder: Path, tmp_path: Path) -> None:
-    for main, words in ((score.main, ()), (align.main, ("-", folder / "modules.json"))):
-        done = call(main, "--model", folder, *words)
-        assert done.exit_code == 78
-        assert "--languages en,de" in done.stderr and done.stderr.count("\n") == 1
+    for name, words in (("score", ()), ("align", ("-", folder / "modules.json"))):
+        said = told(78, name, "--model", folder, *words)
+        assert "--languages en,de" in said and said.count("\n") == 1
     many = foreign.name_languages(foreign.static_folder(tmp_path / "many"), "aa", "ba", "ce")
-    done = call(score.main, "--model", many)
-    assert done.exit_code == 78 and "model of 3 languages" in done.stderr
-    assert written(score.main, "--model", many, "--languages", "ce,ba").count("\n") == 300
+    assert "model of 3 languages" in told(78, "score", "--model", many)
+    assert written("score", "--model", many, "--languages", "ce,ba").count("\n") == 300
 
 
 def test_models_show_and_verify(folder: Path, trained: Path) -> None:
-    facts = json.loads(written(models.main, "show", "--json", folder))
+    facts = json.loads(written("models", "show", "--json", folder))
     assert (facts["architecture"], facts["languages"]) == ("static", [])
     assert facts["digest"] == load(f"{folder}:aa,ba").digest
     assert facts["measures"] == ["cosine", "euclidean"]
-    written(models.main, "verify", folder)
-    written(models.main, "verify", trained)
-    facts = json.loads(written(models.main, "show", "--json", trained))
+    written("models", "verify", folder)
+    written("models", "verify", trained)
+    facts = json.loads(written("models", "show", "--json", trained))
     assert facts["languages"] == ["aa", "ba"]
     assert facts["measures"][-1] == "mlp" and "csls" in facts["measures"]
     assert facts["neighbours"] == [300, 300]
@@ -110,35 +106,29 @@ def test_a_classifier_of_words(folder: Path, tmp_path: Path) -> None:
     words = (tmp_path / "clean.tsv", "--negatives", "repaired", "--kind", "words")
     quick = ("--set", "training.epochs=2", "--set", "width=8", *QUICK[:2])
     output = ("-o", tmp_path / "model")
-    written(train_classifier.main, "--model", f"{folder}:aa,ba", *words, *quick, *output)
+    written("train-classifier", "--model", f"{folder}:aa,ba", *words, *quick, *output)
     assert np.isfinite(load(tmp_path / "model").score(SOURCES[:20], TARGETS[:20])["mlp"]).all()
 
 
 def test_a_foreign_folder_stays_as_it_is(folder: Path, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "clean.tsv").write_bytes(DATA)
     words = ("--model", f"{folder}:aa,ba", tmp_path / "clean.tsv", "--negatives", "repaired")
-    done = call(train_classifier.main, *words, "--in-place")
-    assert done.exit_code == 78 and "give -o" in done.stderr
-    done = call(train_classifier.main, *words, "-o", folder)
-    assert done.exit_code == 74 and "a model of another library" in done.stderr
-    done = call(models.main, "join", folder, trained, "-o", tmp_path / "new")
-    assert done.exit_code == 78 and "of another library" in done.stderr
-    done = call(models.main, "prune", trained, "--languages", "aa,ba", "-o", tmp_path / "new")
-    assert done.exit_code == 65 and "of another library" in done.stderr
+    assert "give -o" in told(78, "train-classifier", *words, "--in-place")
+    assert "a model of another library" in told(74, "train-classifier", *words, "-o", folder)
+    new = ("-o", tmp_path / "new")
+    assert "of another library" in told(78, "models", "join", folder, trained, *new)
+    prune = ("prune", trained, "--languages", "aa,ba", *new)
+    assert "of another library" in told(65, "models", *prune)
     (tmp_path / "results.json").write_text("{}")
-    done = call(models.main, "recommend", folder, tmp_path / "results.json", "-o", tmp_path / "new")
-    assert done.exit_code in (65, 78) and done.stderr.count("\n") == 1
+    words = ("recommend", folder, tmp_path / "results.json", "-o", tmp_path / "new")
+    assert told(65, "models", *words).count("\n") == 1
 
 
 def test_damaged_inside(trained: Path, tmp_path: Path) -> None:
-    import shutil
-
     shutil.copytree(trained, tmp_path / "model")
+    line = ("score", "--model", tmp_path / "model")
     (tmp_path / "model" / "encoder" / "tokenizer.json").write_text("{}")
-    done = call(score.main, "--model", tmp_path / "model")
-    assert done.exit_code == 65 and "damaged: it has changed since it was saved" in done.stderr
+    assert "damaged: it has changed since it was saved" in told(65, *line)
     shutil.rmtree(tmp_path / "model" / "encoder")
-    done = call(score.main, "--model", tmp_path / "model")
-    assert done.exit_code == 66 and "missing from the model folder" in done.stderr
-    done = call(score.main, "--model", tmp_path / "model", "--no-verify")
-    assert done.exit_code == 65 and "no files of a static encoder" in done.stderr
+    assert "missing from the model folder" in told(66, *line)
+    assert "no files of a static encoder" in told(65, *line, "--no-verify")

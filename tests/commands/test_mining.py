@@ -112,30 +112,6 @@ def test_stopped_while_encoding(
     assert again == distinct - safe
 
 
-@pytest.mark.gate(1)
-@pytest.mark.parametrize("tasks", [1, 0, 3])
-def test_stopped_while_searching(
-    model: Path, files: tuple[Path, Path], tmp_path: Path, tasks: int
-) -> None:
-    whole = output(model, *files)
-    folder = tmp_path / "kept"
-    done: list[tuple[int, int]] = []
-    take = search.NeighbourFiles.join
-
-    def stopping(known: search.NeighbourFiles, part: search.BlockNeighbours) -> None:
-        if len(done) == tasks and part.side == 1:
-            raise KeyboardInterrupt
-        take(known, part)
-        done.extend([(0, 0)] * part.side)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search.NeighbourFiles, "join", stopping)
-        run(model, *files, "--resume", folder, code=130)
-    record = folder / "nearest.4.exact" / "done"
-    assert len(record.read_text().splitlines() if tasks else []) == tasks
-    assert output(model, *files, "--resume", folder) == whole
-
-
 def test_another_search_is_refused(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     whole = output(model, *files, "--resume", folder)

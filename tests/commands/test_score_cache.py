@@ -8,7 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke
 from toys import sentences
 
 from bitextfilter.commands import score
@@ -26,19 +27,17 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
-def call(folder: Path, *words: str | Path, data: bytes = DATA) -> Result:
-    arguments = [*(str(word) for word in words), "--model", str(folder)]
-    return CliRunner().invoke(score.main, arguments, input=data)
+def call(folder: Path, *words: object, data: bytes = DATA, code: int | None = 0) -> Result:
+    return invoke(score.main, *words, "--model", folder, data=data, code=code)
 
 
 def counted(result: Result) -> tuple[int, int]:
     """How many rows the summary says were cached, and scored."""
-    assert result.exit_code == 0, result.stderr
     words = result.stderr.split("\n")[-2].replace(",", "").split(" ")
     return int(words[words.index("cached") - 1]), int(words[words.index("scored") - 1])
 
 
-@pytest.mark.parametrize("digits", ["0", "4", "9"])
+@pytest.mark.parametrize("digits", ["0", "9"])
 def test_the_bytes_are_those_without_a_cache(folder: Path, cache: Path, digits: str) -> None:
     words = ("--similarity", ",".join(MEASURES), "--digits", digits)
     plain = call(folder, *words)
@@ -73,12 +72,10 @@ def test_the_manifest_has_the_counts_and_quiet_is_quiet(
     assert counts == {"rows": 301, "rejected": 0, "cached": 300, "scored": 1}
 
 
-@pytest.mark.parametrize("option", ["-o", "--manifest"])
-def test_a_cache_is_no_output(folder: Path, cache: Path, option: str) -> None:
-    result = call(folder, "--cache", cache, option, cache)
-    assert result.exit_code == 2
-    assert "--cache needs a file of its own" in result.stderr
-    assert call(folder, "--cache", "-").exit_code == 2
+def test_a_cache_is_no_output(folder: Path, cache: Path) -> None:
+    for words in ((cache, "-o", cache), (cache, "--manifest", cache), ("-",)):
+        said = call(folder, "--cache", *words, code=2).stderr
+        assert "--cache needs a file of its own" in said or "-" in words
     assert not cache.exists()
 
 
@@ -86,7 +83,6 @@ def test_a_damaged_cache_is_named_with_the_remedy(folder: Path, cache: Path) -> 
     call(folder, *ALL, "--cache", cache)
     data = (cache / CACHE_FILE).read_bytes()
     (cache / CACHE_FILE).write_bytes(data[: len(data) // 2])
-    result = call(folder, *ALL, "--cache", cache)
+    said = call(folder, *ALL, "--cache", cache, code=65).stderr
     remedy = "delete it, and its scores are computed again"
-    assert result.exit_code == 65
-    assert result.stderr.endswith(f"bitext-score: {cache / CACHE_FILE}: damaged cache; {remedy}\n")
+    assert said.endswith(f"bitext-score: {cache / CACHE_FILE}: damaged cache; {remedy}\n")

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from console import heeding
-from toys import sentences, toy_model
+from click.testing import Result
+from console import heeding, invoke, says_one_line
+from toys import sentences
 
 from bitextfilter.commands import score
 from bitextfilter.scoring import command_scores as waiting_rows
@@ -40,19 +40,13 @@ def python(folder: Path, source: str = "sys.stdin", flush: str = "", **more: str
     return f"{sys.executable} {path}"
 
 
-def call(*words: str | Path, data: bytes = DATA) -> Result:
-    return CliRunner().invoke(score.main, list(map(str, words)), input=data)
+def call(*words: object, data: bytes = DATA) -> Result:
+    return invoke(score.main, *words, data=data, code=None)
 
 
 def scores(result: Result) -> list[str]:
     assert result.exit_code == 0, result.stderr
     return result.stdout.splitlines()
-
-
-def failed(done: Result, code: int, *messages: str) -> None:
-    assert done.exit_code == code, done.stderr
-    (line,) = done.stderr.splitlines()
-    assert all(message in line for message in messages), line
 
 
 @pytest.mark.gate(5)
@@ -71,8 +65,7 @@ def test_a_number_a_row(
     assert "300 rows, 0 rejected, 300 asked, " in result.stderr and "model" not in result.stderr
 
 
-def test_the_place_among_measures(tmp_path: Path) -> None:
-    folder = toy_model(tmp_path / "toy")
+def test_the_place_among_measures(folder: Path) -> None:
     words = ("--model", folder, "--header", "--batch-size", "100")
     data = b"x\ty\n" + DATA
     plain = scores(call(*words, "--similarity", "mlp,cosine", "--score-only", data=data))
@@ -96,22 +89,18 @@ def test_line_breaks_in_a_text_are_spaces() -> None:
     assert done.stdout == "1.0000\n"
 
 
-def test_a_cache_knows_the_command(tmp_path: Path) -> None:
+def test_a_cache_knows_the_command(folder: Path, tmp_path: Path) -> None:
     words = ("--cache", tmp_path / "cache", "--scorer-command")
     plain = call("--scorer-command", AWK, data=DATA + b"x\ty\n").stdout
     assert ", 300 asked, " in call(*words, AWK, data=2 * DATA).stderr
     again = call(*words, AWK, "--batch-size", "50", data=DATA + b"x\ty\n")
     assert again.stdout == plain and ", 1 asked, " in again.stderr
     assert ", 300 asked, " in call(*words, AWK + " ").stderr
-
-
-def test_a_cache_beside_a_model(tmp_path: Path) -> None:
-    folder = toy_model(tmp_path / "toy")
-    words = ("--model", folder, "--similarity", "command,mlp", "--scorer-command", AWK)
-    plain = call(*words)
-    for counts in ("300 asked, 0 cached, 300 scored", "0 asked, 300 cached, 0 scored"):
-        result = call(*words, "--cache", tmp_path / "cache")
-        assert result.stdout == plain.stdout
+    beside = ("--model", folder, "--similarity", "command,mlp", "--scorer-command", AWK)
+    plain = call(*beside).stdout
+    for counts in ("0 asked, 0 cached, 300 scored", "0 asked, 300 cached, 0 scored"):
+        result = call(*beside, "--cache", tmp_path / "cache")
+        assert result.stdout == plain
         found = re.findall(r"\d+ (?:asked|cached|scored)", result.stderr)
         assert sorted(found) == sorted(counts.split(", "))
 
@@ -122,7 +111,7 @@ def test_answers_are_kept_though_the_run_fails(tmp_path: Path) -> None:
     fail.touch()
     body = f"echo x >> {asked}; echo 0.5; test -e {fail} && test $(wc -l < {asked}) = 9 && exit 3"
     program = f"while read -r line; do {body}; done; exit 0"
-    failed(call(*words, program), 69, "stdin:10: ", "exit code 3 after 9 of ")
+    says_one_line(call(*words, program), 69, "stdin:10: ", "exit code 3 after 9 of ")
     fail.unlink()
     result = call(*words, program)
     assert ", 291 asked, " in result.stderr and len(result.stdout.splitlines()) == 300
@@ -134,10 +123,12 @@ def test_resumed_runs_and_shards(tmp_path: Path) -> None:
     whole = scores(call("--scorer-command", AWK, "-i", path))
     words = ("-i", path, "--resume", parts, "--shard-rows", "90", "--scorer-command")
     program = f"{AWK}; test -e {tmp_path}/go"
-    failed(call(*words, program, "-o", tmp_path / "out"), 69, "exit code 1 after 90 of 90 rows")
+    says_one_line(
+        call(*words, program, "-o", tmp_path / "out"), 69, "exit code 1 after 90 of 90 rows"
+    )
     assert not (tmp_path / "out").exists()
     (tmp_path / "go").touch()
-    failed(call(*words, AWK), 78, "--scorer-command was ")
+    says_one_line(call(*words, AWK), 78, "--scorer-command was ")
     more = ("--scorer-processes", "2", "--scorer-retries", "1", "--scorer-timeout", "9")
     assert scores(call(*words, program, *more)) == whole
     part = scores(call("--scorer-command", AWK, "-i", path, "--shard", "2/2"))
@@ -150,7 +141,8 @@ def test_an_answer_that_is_no_number(tmp_path: Path, answer: str) -> None:
     data = b"h\tk\n" + b"".join(b"%d\tb\n" % n for n in range(5)) + b"bad\n"
     shown = f"stdin:5: the scorer's answer '{answer}' is not a finite number; print one for each"
     more = ("--header", "--scol", "h")
-    failed(call("--scorer-command", program, *more, data=data[:-4]), 65, shown)
+    output = ("-o", tmp_path / "out")
+    says_one_line(call("--scorer-command", program, *more, *output, data=data[:-4]), 65, shown)
     rejects = tmp_path / "bad.tsv"
     words = (*more, "--on-error", "reject", "--rejects", rejects, "--score-only")
     result = call("--scorer-command", program, *words, data=data)
@@ -183,7 +175,7 @@ def test_programs_that_go_wrong(
 ) -> None:
     out = tmp_path / "out.tsv"
     words = ("--scorer-command", program, "--scorer-timeout", "0.3", "-o", out)
-    failed(call(*words), code, *messages)
+    says_one_line(call(*words), code, *messages)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -194,7 +186,7 @@ def test_a_death_is_mended(tmp_path: Path) -> None:
         open({str(tmp_path / "died")!r}, "w")
         os._exit(3)"""
     program = python(tmp_path, flush=", flush=True", after=after)
-    failed(call("--scorer-command", program), 69, "stdin:71: ", "exit code 3 after 70 of ")
+    says_one_line(call("--scorer-command", program), 69, "stdin:71: ", "exit code 3 after 70 of ")
     (tmp_path / "died").unlink()
     manifest = tmp_path / "run.json"
     words = ("--scorer-retries", "1", "--manifest", manifest, "--score-only")
@@ -205,7 +197,7 @@ def test_a_death_is_mended(tmp_path: Path) -> None:
 
 def test_a_bad_row_stops_before_anything_is_asked(tmp_path: Path) -> None:
     program = f"touch {tmp_path}/asked; cat"
-    failed(call("--scorer-command", program, data=b"alone\n"), 65, "stdin:1: 1 column")
+    says_one_line(call("--scorer-command", program, data=b"alone\n"), 65, "stdin:1: 1 column")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -220,29 +212,29 @@ def test_rejects_are_in_the_order_of_rows(tmp_path: Path) -> None:
     assert numbers == sorted(numbers) and len(numbers) == 80 + 320 // 3
 
 
+CAT = "--scorer-command cat "
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--scorer-name", "qe"], "--scorer-name is for --scorer-command"),
-        (["--scorer-retries", "1"], "--scorer-retries is for --scorer-command"),
-        (["--similarity", "command"], "similarity 'command' is none of"),
-        (["--scorer-command", "cat", "--scorer-name", "mlp"], "mlp is the name of another column"),
-        (["--scorer-command", "cat", "--scorer-name", "a,b"], "'a,b' is no name of a column"),
-        (["--scorer-command", "cat", "--scorer-name", "a\tb"], "is no name of a column"),
-        (["--scorer-command", "cat", "--similarity", "command,command"], "given twice"),
-        (["--scorer-command", "cat", "--model", "en-fr"], "--model has no effect with"),
-        (["--scorer-command", "cat", "--languages", "en,fr"], "--languages has no effect with"),
-        (["--scorer-command", "cat", "--no-column-check"], "--no-column-check has no effect"),
-        (["--scorer-command", "cat", "--device", "cuda"], "--device has no effect with"),
-        (["--scorer-command", "cat", "--explain"], "--explain is for the measures of --model"),
-        (
-            ["--scorer-command", "cat", "--similarity", "csls", "--neighbours", "input"],
-            "--neighbours input goes without --scorer-command",
-        ),
+        ("--scorer-name qe", "--scorer-name is for --scorer-command"),
+        ("--scorer-retries 1", "--scorer-retries is for --scorer-command"),
+        ("--similarity command", "similarity 'command' is none of"),
+        (CAT + "--scorer-name mlp", "mlp is the name of another column"),
+        (CAT + "--scorer-name a,b", "'a,b' is no name of a column"),
+        (CAT + "--scorer-name a\tb", "is no name of a column"),
+        (CAT + "--similarity command,command", "given twice"),
+        (CAT + "--model en-fr", "--model has no effect with"),
+        (CAT + "--languages en,fr", "--languages has no effect with"),
+        (CAT + "--no-column-check", "--no-column-check has no effect"),
+        (CAT + "--device cuda", "--device has no effect with"),
+        (CAT + "--explain", "--explain is for the measures of --model"),
+        (CAT + "--similarity csls --neighbours input", "--neighbours input goes without --scorer"),
     ],
 )
-def test_usage(words: list[str], message: str) -> None:
-    done = call(*words)
+def test_usage(words: str, message: str) -> None:
+    done = call(*words.split(" "))
     assert done.exit_code == 2 and message in done.stderr
 
 

@@ -1,8 +1,9 @@
-"""Duplicates against plain dictionaries and loops over all pairs of rows."""
+"""Duplicates, and texts that share n-grams, against dictionaries and loops over all pairs."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 import re
 import subprocess
@@ -16,10 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.corpus import dedup, near_duplicates
+from bitextfilter.corpus import dedup, near_duplicates, other_texts
 from bitextfilter.corpus.dedup import Deduplicator
 from bitextfilter.corpus.duplicate_keys import BY, KEEP, DedupSettings, text_key
 from bitextfilter.corpus.near_duplicates import _banding, _recall, _shingle_hashes, _shingles
+from bitextfilter.corpus.other_texts import Likeness, SharedNgrams, word_count
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.spill import ExternalSort, KeyTable, Records
 from tests.support.wording import plain
@@ -120,7 +122,6 @@ def streamed(rows: Rows, chosen: DedupSettings, window: int, wait: bool) -> dict
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("match", ["exact", "normalised"])
 @given(data=st.data())
-@settings(max_examples=30)
 def test_first_rows_stay(data: st.DataObject, match: str, by: str) -> None:
     rows = of(data.draw(ROWS), by)
     memory = data.draw(st.sampled_from([1, 1000, 3000, 1 << 20]))
@@ -134,7 +135,6 @@ def test_first_rows_stay(data: st.DataObject, match: str, by: str) -> None:
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("match", ["exact", "normalised"])
 @given(data=st.data())
-@settings(max_examples=30)
 def test_best_rows_stay(data: st.DataObject, match: str, by: str) -> None:
     rows = of(data.draw(ROWS), by)
     scores = data.draw(st.lists(SCORES, min_size=len(rows), max_size=len(rows)))
@@ -323,7 +323,6 @@ def test_keys_tell_where_a_text_ends() -> None:
     st.lists(st.lists(st.integers(0, 40), unique=True, max_size=9), max_size=12),
     st.sampled_from([1, 36 * 5, 36 * 60, 1 << 20]),
 )
-@settings(max_examples=50)
 def test_the_table_is_a_dictionary(windows: list[list[int]], memory: int) -> None:
     """All keys begin in few slots, so that they run into each other."""
     table, expected = KeyTable(memory), dict[int, int]()
@@ -356,7 +355,6 @@ def test_the_table_grows_to_its_memory() -> None:
     st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=90), max_size=9),
     st.sampled_from([1, 1 << 20]),
 )
-@settings(max_examples=40)
 def test_sorting_on_the_disk(batches: list[list[int]], memory: int) -> None:
     rows = []
     with ExternalSort(["u8", "i4"], memory) as sort:
@@ -413,7 +411,6 @@ def test_recall_by_throwing_dice() -> None:
 
 
 @given(st.lists(st.text("abc", max_size=7), max_size=6), st.integers(1, 5))
-@settings(max_examples=50)
 def test_shingle_hashes_are_those_of_the_shingles(texts: list[str], size: int) -> None:
     hashes, counts = _shingle_hashes(texts, size)
     assert counts.tolist() == [max(1, len(text) - size + 1) for text in texts]
@@ -448,3 +445,104 @@ def test_the_best_of_no_scores() -> None:
         duplicates([("a", "b")], DedupSettings(keep="best"))
     with pytest.raises(SettingsError, match="'cases' is none of case, "):
         duplicates([], DedupSettings("normalised", ignore=("cases",)))
+
+
+SHARED_WORDS = st.sampled_from(["a", "b", "c", "d", "ä", "漢字", "%"])
+TEXTS = st.lists(st.lists(SHARED_WORDS, max_size=9).map(" ".join), max_size=12)
+LIKENESS = st.builds(
+    Likeness,
+    ngram=st.integers(1, 3),
+    overlap=st.sampled_from([0.01, 0.5, 0.7, 1.0]),
+    alike=st.integers(1, 4),
+    within=st.integers(1, 6),
+)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text; each Chinese character is one."""
+    for character in "漢字":
+        text = text.replace(character, f" {character} ")
+    return text.split()
+
+
+def ngrams(text: str, n: int) -> set[tuple[str, ...]]:
+    """The n-grams of a text, one by one; a shorter text is one."""
+    found = words(text)
+    return {tuple(found[i : i + n]) for i in range(max(1, len(found) - n + 1))} if found else set()
+
+
+def count(text: str) -> int:
+    """The words of a text that are no signs; two Chinese characters are one."""
+    return len([word for word in text.split() if word != "%"])
+
+
+def are_like(text: str, other: str, like: Likeness) -> bool:
+    """Whether a text shares enough with one that was added."""
+    if count(other) < min(like.alike, like.within):
+        return False
+    one, two = ngrams(text, like.ngram), ngrams(other, like.ngram)
+    shared = len(one & two)
+    if not shared or shared < like.overlap * min(len(one), len(two)) - 1e-6:
+        return False
+    signs = max(1.0, len(words(other)) / count(other))
+    least = min(like.within, like.alike if 2 * shared > len(one | two) else like.within)
+    return shared >= least * signs - like.ngram + 1
+
+
+@given(texts=TEXTS, others=TEXTS, like=LIKENESS, block=st.integers(1, 5))
+def test_texts_are_found_as_by_loops(
+    texts: Sequence[str], others: Sequence[str], like: Likeness, block: int
+) -> None:
+    known = SharedNgrams(like)
+    cut = len(others) // 2
+    known.add(others[:cut], np.arange(1, cut + 1))
+    known.add(others[cut:], np.arange(cut + 1, len(others) + 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(other_texts, "_BLOCK", block)
+        found = known.find(texts).tolist()
+    numbered = [*enumerate(others, 1)]
+    assert found == [
+        next((number for number, other in numbered if are_like(text, other, like)), 0)
+        for text in texts
+    ]
+
+
+def test_ngrams_differ_in_words_order_and_ends() -> None:
+    """All texts of three words out of four, and shorter ones: no two share an n-gram of 3."""
+    texts = [" ".join(some) for n in (1, 2, 3) for some in itertools.product("abcd", repeat=n)]
+    known = SharedNgrams(Likeness(3, 1.0, 1, 1))
+    known.add(texts, np.arange(1, len(texts) + 1))
+    assert known.find(texts).tolist() == list(range(1, len(texts) + 1))
+    assert known.find(["e", "a b e", "e a b c"]).tolist() == [0, 0, texts.index("a b c") + 1]
+
+
+COPIED = "the mayor opened the new bridge over the river on monday"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        (f"breaking news {COPIED}", True),
+        (f"as we heard today from the people in town {COPIED} and then he left again", True),
+        (COPIED.replace("new", "old"), True),
+        (COPIED.removesuffix(" on monday"), True),
+        (COPIED.replace("new", "old").replace("river", "lake"), False),
+        ("the mayor opened the new", False),
+        (" ".join(sorted(COPIED.split())), False),
+    ],
+)
+def test_which_copies_of_a_sentence_are_found(text: str, is_found: bool) -> None:
+    known = SharedNgrams(Likeness())
+    known.add([COPIED], np.array([7]))
+    assert known.find([text]).tolist() == [7 * is_found]
+
+
+def test_words_are_counted_as_people_count_them() -> None:
+    texts = ["", "50 %", "c + +", "a b c", "漢字漢", "ทดสอบ", "हिन्दी में"]
+    assert [word_count(text) for text in texts] == [0, 1, 1, 3, 2, 3, 2]
+
+
+@pytest.mark.parametrize("wrong", [{"ngram": 0}, {"overlap": 0}, {"overlap": 1.5}, {"alike": 0}])
+def test_likeness_that_there_is_not(wrong: dict[str, float]) -> None:
+    with pytest.raises(SettingsError):
+        Likeness(**wrong)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.commands.split import BY
@@ -39,7 +39,6 @@ def naive_groups(keys: Sequence[Sequence[int]]) -> list[int]:
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(20, 32)), max_size=25))
-@settings(max_examples=80)
 def test_groups_are_what_a_search_reaches(keys: list[tuple[int, int]]) -> None:
     array = np.array(keys, np.uint64).reshape(-1, 2)
     assert row_groups(array).tolist() == naive_groups(keys)

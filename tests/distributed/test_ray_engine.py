@@ -189,6 +189,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.gate("score", "filter")
 @pytest.mark.parametrize("command", [score, embed, filtering], ids=["score", "embed", "filter"])
 def test_commands_give_the_bytes_of_the_local_engine(
     cluster: Cluster, folder: Path, rows: Path, tmp_path: Path, command: Any
@@ -259,7 +260,7 @@ def test_a_node_that_dies_while_encoding(
     assert align_all(*words, *on_ray, "--resume", work) == whole
 
 
-@pytest.mark.gate(1)
+@pytest.mark.gate(0)
 @pytest.mark.parametrize("kind", ["ivf-sq8", "clusters"])
 def test_by_an_index(
     cluster: Cluster, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -103,23 +103,23 @@ def test_vectors_are_float32_one_a_sentence(folder: Path) -> None:
     assert encoder.encode([], "aa").shape == (0, encoder.dim)
 
 
-@pytest.mark.gate(13)
+@pytest.mark.gate("averaging", "lstm", "deep", "one for both", "gran", "both", "one each")
 def test_a_vector_does_not_depend_on_its_company(folder: Path) -> None:
     encoder, both = load_encoder(folder), load_encoder(folder, threads=2)
-    texts = sentences(700)
+    texts = sentences(400)
     vectors = encoder.encode(texts, "ba")
     np.testing.assert_array_equal(vectors, both.encode(texts, "ba"))
-    order = np.random.default_rng(1).permutation(700)
+    order = np.random.default_rng(1).permutation(400)
     shuffled = encoder.encode([texts[i] for i in order], "ba")
     np.testing.assert_array_equal(vectors[order], shuffled)
-    for i in range(0, 700, 41):
+    for i in range(0, 400, 41):
         np.testing.assert_array_equal(vectors[i], encoder.encode([texts[i]], "ba")[0])
-    for start in range(0, 70, 7):
+    for start in range(0, 70, 14):
         part = encoder.encode(texts[start : start + 7] * 3, "ba")
         np.testing.assert_array_equal(np.tile(vectors[start : start + 7], (3, 1)), part)
 
 
-@pytest.mark.gate(21)
+@pytest.mark.gate(13)
 @pytest.mark.parametrize("length", [LONG, LONG + 1, LONGEST, LONGEST + 1])
 def test_nor_does_a_long_sentence(folder: Path, length: int) -> None:
     """Up to LONGEST tokens it shares its block with others, beyond it stands alone."""
@@ -145,6 +145,7 @@ def on_a_padded_batch(folder: Path, texts: list[str], language: str) -> Vectors:
     return vectors
 
 
+@pytest.mark.gate(26)
 @pytest.mark.parametrize("language", ["aa", "ba"])
 def test_encoding_agrees_with_the_network_on_a_padded_batch(
     folder: Path, language: str, monkeypatch: pytest.MonkeyPatch
@@ -156,7 +157,7 @@ def test_encoding_agrees_with_the_network_on_a_padded_batch(
     np.testing.assert_allclose(vectors, expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.gate(9)
+@pytest.mark.gate("lstm", "gran", "one each")
 def test_products_in_bfloat16_keep_the_cosine(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,7 +170,7 @@ def test_products_in_bfloat16_keep_the_cosine(
     assert cosines(vectors, expected).min() > 0.9999
 
 
-@pytest.mark.gate(9)
+@pytest.mark.gate(6)
 def test_a_long_sentence_is_encoded_whole(folder: Path) -> None:
     start = " ".join(["w1"] * (LONGEST + 9))
     vectors = load_encoder(folder).encode([start, " ".join([start, *WORDS])], "aa")
@@ -182,6 +183,7 @@ IN_PARTS = {
 }
 
 
+@pytest.mark.gate("deep", "mean", "attention", "gran-gru")
 @pytest.mark.parametrize(("folder", "join"), IN_PARTS.items(), indirect=["folder"], ids=IN_PARTS)
 def test_a_recurrent_network_reads_a_long_sentence_in_parts(folder: Path, join: str) -> None:
     """Each as a sentence of its own: the maximum, or the mean weighted by their lengths."""
@@ -206,6 +208,7 @@ def test_saving_and_loading_keeps_every_bit(folder: Path, tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.gate(9)
 def test_int8_stays_close(folder: Path, tmp_path: Path) -> None:
     model = ENCODERS.load(folder)
     kind = model.architecture, model.settings
@@ -224,6 +227,7 @@ def test_a_device_that_is_not_here_is_refused(folder: Path) -> None:
         registry.load_encoder(folder, device="cuda:7")
 
 
+@pytest.mark.gate(10)
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
@@ -170,7 +170,6 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Any:
 LETTERS = "".join(sorted(set("".join([*ENGLISH, *ODD]))))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(LETTERS, max_size=30) | st.text(max_size=30))
 def test_tokens_are_the_same(tokens: Any, text: str) -> None:
     """Of equally likely segmentations, those of one piece in another order may be taken."""

@@ -1,4 +1,4 @@
-"""Two encoders side by side: what their joined vectors are, and what is refused."""
+"""Two encoders side by side, their joined vectors; blocks of sentences of like length."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from toys import sentences, toy_model
 
+from bitextfilter.encoders.base import blocks_by_length
 from bitextfilter.encoders.protocol import JoinedEncoder, row_lengths
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import BitextError, ModelError, SettingsError
@@ -125,3 +128,17 @@ def test_a_damaged_section_is_refused(home: Path, tmp_path: Path, section: objec
     (tmp_path / "new" / "config.json").write_text(json.dumps({**config, SECOND: section}))
     with pytest.raises(ModelError, match="the configuration's second is unusable"):
         load_encoder(tmp_path / "new")
+
+
+@given(st.lists(st.integers(1, 9)), st.integers(1, 4))
+def test_blocks_hold_each_item_once_beside_its_like(lengths: list[int], rows: int) -> None:
+    blocks = blocks_by_length(np.array(lengths, np.int64), ((4, rows), (6, 2)))
+    order = [int(i) for block in blocks for i in block.items]
+    assert sorted(order) == list(range(len(lengths)))
+    assert [lengths[i] for i in order] == sorted(lengths)
+    for low, high, size in ((1, 4, rows), (5, 6, 2), (7, 9, 1)):
+        some = [block for block in blocks if low <= lengths[block.items[0]] <= high]
+        assert all(low <= lengths[i] <= high for block in some for i in block.items)
+        assert all(block.rows == size for block in some)
+        assert all(len(block.items) == size for block in some[:-1])
+        assert all(1 <= len(block.items) <= size for block in some)

@@ -21,7 +21,7 @@ from bench import Bench, body, cut, rejects
 from click.testing import CliRunner, Result
 from console import command, leaves, scripts
 from hostile import BOM, BREAKS, BYTES, DIGITS, INVISIBLE, MARKUP, NUMBERS, ODD, UNITS
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.repair import REPAIRS, Repairer
@@ -100,7 +100,6 @@ def test_a_trial_that_hangs_dies_or_fails_is_told(
         fuzz.apart(lambda: 1 // 0, tmp_path)
 
 
-@settings(max_examples=50)
 @given(FILES)
 def test_rows_are_the_bytes_of_the_file(data: bytes) -> None:
     reader = RowReader(io.BytesIO(data), "file")
@@ -114,7 +113,6 @@ def test_rows_are_the_bytes_of_the_file(data: bytes) -> None:
             assert [text.encode() for text in row.texts] == row.line.split(b"\t")[:2]
 
 
-@settings(max_examples=50)
 @given(TEXTS, st.sets(st.sampled_from(list(REPAIRS))))
 @example("&am\u200bp;lt;", set(REPAIRS))
 def test_repairs_are_done_at_once(text: str, names: set[str]) -> None:
@@ -126,7 +124,6 @@ def test_repairs_are_done_at_once(text: str, names: set[str]) -> None:
     assert fixed.count("\t") <= text.count("\t")
 
 
-@settings(max_examples=30)
 @given(FILES)
 @example(b"a\0\tb\n")
 def test_every_bad_row_is_rejected_and_every_good_one_is_not(data: bytes) -> None:
@@ -150,7 +147,6 @@ def _is_text(field: bytes) -> bool:
     return b"\0" not in field and field.decode("utf-8", "replace").encode() == field
 
 
-@settings(max_examples=30)
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=4), st.sampled_from(["tmx", "jsonl", "moses"]))
 @example([("a\rb", "c\r")], "moses")
 @example([("a\r", "b\rc")], "tmx")

@@ -13,8 +13,9 @@ import pytest
 import regex
 from click.testing import CliRunner
 from growth import assert_linear
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from identifiers import identifier_of
 
 from bitextfilter.commands.filter import main as bitext_filter
 from bitextfilter.corpus.duplicate_keys import DedupSettings
@@ -30,7 +31,6 @@ from bitextfilter.filters.repetition import Repetition
 from bitextfilter.filters.shape import _GLUED
 from bitextfilter.filters.web import _BESIDE, _MACROS, _URL
 from bitextfilter.text.composition import normal_form
-from bitextfilter.text.language import load_identifier
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter
 from bitextfilter.text.words import split_sentences
@@ -132,7 +132,6 @@ def test_combining_marks_without_end(marks: str) -> None:
     assert_linear(lambda n: repairer("a" + marks * n), N)
 
 
-@settings(max_examples=30)
 @given(
     st.lists(
         st.text("aéÅ\u1100\u1161\u0915 \u0300\u0316\u0345\u0f73\u0344\uff9e\uff9f…", min_size=1),
@@ -189,7 +188,7 @@ def test_sentences_are_divided_piece_by_piece() -> None:
 def test_the_language_of_an_endless_word(name: str, package: str) -> None:
     """Lingua took four seconds, and four times that of twice the length."""
     pytest.importorskip(package)
-    identifier = load_identifier(name)
+    identifier = identifier_of(name)
     identifier.probabilities(["a"], "en")
     assert_linear(lambda n: identifier.probabilities(["a" * n], "en"), 3 * N)
     (found,) = identifier.probabilities(["a" * (3 * N)], "en")
@@ -253,7 +252,6 @@ PARTS = ["a", "B", ".", "@", "-", "+", "%", "_", "1", "é", "日", " ", "/", "!"
 PARTS += ["www.", "http://"]
 
 
-@settings(max_examples=400)
 @given(st.lists(st.sampled_from(PARTS), max_size=14).map("".join))
 @example("http://aé@b.de")
 @example("a@b.c.+d@e.de")
@@ -274,7 +272,6 @@ PLAIN_MENU = expanded(f"(?:^(?=.*{_BESIDE})|{_BESIDE})(?:terms|IMPRINT)(?:{{join
 ITEMS = ["terms", "Imprint", " ", "  ", "|", " | ", "/", " / ", "> ", " –", "-", "·", "\n", "x "]
 
 
-@settings(max_examples=400)
 @given(st.lists(st.sampled_from(ITEMS), max_size=9).map("".join))
 @example("/|terms")
 @example("x  /·imprint\n")
@@ -288,7 +285,6 @@ def test_items_of_menus_are_those_of_the_plain_expression(text: str) -> None:
 PIECES = st.sampled_from([(1, 1, 4), (2, 2, 3), (2, 3, 101), (1, 4, 9), (3, 1, 2)])
 
 
-@settings(max_examples=200)
 @given(st.lists(st.text("ab \u3000\x1c", max_size=24), min_size=1, max_size=4), PIECES)
 @example(["a  a  a  a ", "ab  ab  ab  "], (2, 3, 101))
 @example(["a a a", "ab ab a b ab"], (1, 2, 3))

@@ -23,7 +23,7 @@ def test_a_sample_under_the_sanitizers(tmp_path: Path) -> None:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     line = [sys.executable, "tests/faults/sanitized.py", str(tmp_path), LIBRARIES, *FILES]
-    line += ["-k", SAMPLE]
+    line += ["-k", SAMPLE, "--hypothesis-profile", "few"]
     environment = {**os.environ, "BITEXTFILTER_NO_COMPILED": ""}
     done = subprocess.run(
         line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False

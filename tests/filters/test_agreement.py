@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
@@ -33,14 +33,12 @@ def kept(spec: str, source: str, target: str, languages: tuple[str, str] | None)
 
 
 @pytest.mark.parametrize("spec", [*RULES, "numbers:allowed=1", "tags:allowed=1"])
-@settings(max_examples=50)
 @given(text=PIECES, languages=LANGUAGES)
 def test_a_text_agrees_with_itself(spec: str, text: str, languages: tuple[str, str] | None) -> None:
     assert kept(spec, text, text, languages)
 
 
 @pytest.mark.parametrize("spec", [*RULES, "numbers:allowed=1", "tags:allowed=1"])
-@settings(max_examples=50)
 @given(source=PIECES, target=PIECES, languages=LANGUAGES)
 def test_sides_may_change_places(
     spec: str, source: str, target: str, languages: tuple[str, str] | None
@@ -57,7 +55,6 @@ def written(number: int, cents: int) -> list[str]:
     return [english, swapped, french, english.replace(",", "'"), english.replace(",", "")]
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 10**12), st.integers(0, 99), st.data())
 def test_numbers_agree_however_they_are_written(
     number: int, cents: int, data: st.DataObject
@@ -66,7 +63,6 @@ def test_numbers_agree_however_they_are_written(
     assert kept("numbers", data.draw(forms), data.draw(forms), None)
 
 
-@settings(max_examples=50)
 @given(st.integers(10**4, 10**12), st.integers(10**4, 10**12), st.data())
 def test_other_numbers_do_not(one: int, other: int, data: st.DataObject) -> None:
     first, second = (data.draw(st.sampled_from(written(value, 0))) for value in (one, other))
@@ -130,7 +126,6 @@ def french(number: int) -> str:
     return f"{times}{name}{rest}"
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 999_999))
 def test_number_words(number: int) -> None:
     for language, name in (("en", english), ("de", german), ("fr", french)):

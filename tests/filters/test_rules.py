@@ -107,7 +107,7 @@ def test_a_pair_is_judged_alone(spec: str) -> None:
     pairs = [(row[1], row[2]) for row in ROWS]
     together = reasons(rule, batch(pairs))
     assert together[::-1] == reasons(rule, batch(pairs[::-1]))
-    step = max(1, len(pairs) // 40)
+    step = max(1, len(pairs) // 15)
     assert together[::step] == [reasons(rule, batch([pair]))[0] for pair in pairs[::step]]
     assert all(
         reason.startswith((rule.name, getattr(rule, "column", "\t"), "column"))
@@ -130,7 +130,7 @@ ODD = st.text(
 
 
 @pytest.mark.parametrize("name", list(RULES))
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(pairs=st.lists(st.tuples(ODD, ODD), min_size=1, max_size=4))
 def test_any_text_is_judged(name: str, pairs: list[tuple[str, str]]) -> None:
     rule = parse_rule(SPEC_OF[name])

@@ -6,7 +6,7 @@ import random
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
@@ -43,14 +43,12 @@ def test_repetition_is_the_regular_expression(rule: Repetition) -> None:
     assert decided(rule, sentences) == expected
 
 
-@settings(max_examples=200)
 @given(st.lists(st.text("ab .", max_size=30), max_size=5))
 def test_repetition_of_any_text(sentences: list[str]) -> None:
     for rule in RULES:
         assert decided(rule, sentences) == [naive(sentence, rule) for sentence in sentences]
 
 
-@settings(max_examples=200)
 @given(st.lists(st.lists(st.sampled_from(["a", "A", "b", "ab", "a,"]), max_size=12), max_size=4))
 def test_repeated_words_are_equal_halves(sentences: list[list[str]]) -> None:
     def doubled(words: list[str]) -> bool:

@@ -1,7 +1,8 @@
-"""Vectors on disk: every form, every way of reading, and going on after a kill."""
+"""Vectors on disk: every form, every way of reading, going on after a kill; arrays row by row."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
 from bitextfilter.io import vectors as files
+from bitextfilter.io.files import open_output
 from bitextfilter.io.vectors import (
     FORMS,
+    ArrayWriter,
     VectorFile,
     VectorWriter,
     as_kept,
@@ -157,3 +160,34 @@ def test_what_is_no_file_of_vectors(text: str, message: str, tmp_path: Path) -> 
     with pytest.raises(InputError) as raised:
         read_word_vectors(tmp_path / "v.vec")
     assert message in str(raised.value)
+
+
+def expected(rows: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, rows)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["<f4", "<f2"])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (9, 512), (4000, 300)])
+def test_bytes_are_those_of_numpy(tmp_path: Path, shape: tuple[int, int], kind: str) -> None:
+    rows = GENERATOR.standard_normal(shape).astype(kind)
+    paths = [tmp_path / "plain.npy", tmp_path / "packed.npy.gz"]
+    pipe = io.BytesIO()
+    pipe.seekable = lambda: False  # type: ignore[method-assign]
+    with open_output(paths[0]) as plain, open_output(paths[1]) as packed:
+        for output in (plain, packed, pipe):
+            with ArrayWriter(output, tmp_path) as array:
+                for part in np.array_split(rows, 3):
+                    array.rows.write(part.tobytes())
+                array.finish(shape, rows.dtype)
+    found = [paths[0].read_bytes(), gzip.decompress(paths[1].read_bytes()), pipe.getvalue()]
+    assert found == [expected(rows)] * 3
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
+
+
+def test_a_packed_output_cannot_be_sought(tmp_path: Path) -> None:
+    with open_output(tmp_path / "x.gz") as output:
+        assert not output.seekable()
+        with pytest.raises(io.UnsupportedOperation, match=r"x\.gz is written from its start"):
+            output.seek(0)

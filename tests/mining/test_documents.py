@@ -1,16 +1,37 @@
-"""The three ways to align documents, end to end."""
+"""The three ways to align documents; vectors of documents, candidates and choice of their pairs."""
 
 from __future__ import annotations
 
 import functools
+import math
 import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.mining import documents, link_costs
+from bitextfilter.io.vectors import VectorFile, VectorWriter
+from bitextfilter.mining import document_pairs, documents, link_costs
+from bitextfilter.mining.document_pairs import (
+    SKETCH_ROWS,
+    DocumentVectors,
+    SentenceCounts,
+    SketchedSide,
+    WordCounts,
+    beyond_others,
+    candidates,
+    centred,
+    evidence,
+    lay_out,
+    one_to_one,
+    probabilities,
+    sentence_weights,
+    sketch_places,
+)
 from bitextfilter.mining.documents import (
     Alignment,
     DocumentModel,
@@ -22,7 +43,7 @@ from bitextfilter.mining.documents import (
 )
 from bitextfilter.mining.link_costs import LinkSettings, VectorLinkCosts
 from bitextfilter.mining.monotonic import Document, Link, Span, align
-from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.similarity.vectors import NO_ROW, unit_rows
 
 DIM = 128
 SETTINGS = LinkSettings()
@@ -279,3 +300,222 @@ def test_means_of_a_link_and_two_on_either_side() -> None:
     assert [mean is None for mean in found] == [score is None for score in scores]
     assert [mean for mean in found if mean is not None] == pytest.approx(expected)
     assert mean_scores([]) == []
+
+
+GENERATOR = np.random.default_rng(6)
+WEIGHTS = GENERATOR.random(30).astype(np.float32)
+"""Of each word, on both sides."""
+SIZES = [1, 3, 5, 2], [2, 4, 1]
+
+
+def sketched(folder: Path, side: int) -> SketchedSide:
+    rows = GENERATOR.integers(-127, 128, (sum(SIZES[side]), 8)).astype(np.float32)
+    rows[:, 0] = 127
+    with VectorWriter(folder / str(side), 8, "int8") as writer:
+        writer.append(rows)
+    shares = GENERATOR.random(len(rows)).astype(np.float32) / 4
+    means = GENERATOR.random(len(rows)).astype(np.float32) / 2
+    words = np.sort(GENERATOR.permutation(30)[: 3 * len(SIZES[side])].reshape(-1, 3), axis=1)
+    return SketchedSide(
+        VectorFile(folder / str(side), 8, "int8"),
+        np.linalg.norm(rows, axis=1).astype(np.float32),
+        np.concatenate([[0], np.cumsum(SIZES[side])]),
+        *(shares, means),
+        np.arange(0, words.size + 1, 3),
+        words.ravel(),
+        WEIGHTS[words.ravel()],
+    )
+
+
+def words_of(side: SketchedSide, number: int) -> dict[int, float]:
+    part = range(int(side.word_starts[number]), int(side.word_starts[number + 1]))
+    return {int(side.words[place]): float(side.word_weights[place]) for place in part}
+
+
+def naive_match(one: SketchedSide, other: SketchedSide, i: int, j: int) -> float:
+    first = range(int(one.starts[i]), int(one.starts[i + 1]))
+    second = range(int(other.starts[j]), int(other.starts[j + 1]))
+
+    def margin(a: int, b: int) -> float:
+        x, y = one.rows[a : a + 1][0], other.rows[b : b + 1][0]
+        cosine = float(x @ y) / math.hypot(*x) / math.hypot(*y)
+        return cosine - (float(one.means[a]) + float(other.means[b])) / 2
+
+    total = 0.0
+    for a in first:
+        b = max(second, key=lambda place: margin(a, place))
+        if max(first, key=lambda place: margin(place, b)) == a:
+            total += min(one.shares[a], other.shares[b]) * max(0.0, margin(a, b))
+    return total
+
+
+@pytest.mark.parametrize("together", [1, 256])
+def test_evidence_is_that_of_naive_loops(
+    tmp_path: Path, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_pairs, "_TOGETHER", together)
+    sides = sketched(tmp_path, 0), sketched(tmp_path, 1)
+    pairs = np.array([0, 0, 1, 1, 2, 3, 3]), np.array([0, 2, 1, 2, 1, 0, 1])
+    counted: list[int] = []
+    matches, words = evidence(sides, pairs, counted.append)
+    assert counted == [2, 2, 1, 2]
+    for place, (i, j) in enumerate(zip(*pairs, strict=True)):
+        assert matches[place] == pytest.approx(naive_match(*sides, i, j), abs=1e-6)
+        known = [words_of(side, k) for side, k in zip(sides, (i, j), strict=True)]
+        common = sum(float(w) for word, w in known[0].items() if word in known[1])
+        whole = math.sqrt(sum(map(float, known[0].values())) * sum(map(float, known[1].values())))
+        assert words[place] == pytest.approx(common / whole, abs=1e-6)
+
+
+def test_products_are_exact_for_any_width() -> None:
+    assert document_pairs._FLOAT32_DIM * 127**2 < 2**24
+
+
+def test_documents_without_words_share_nothing(tmp_path: Path) -> None:
+    one, other = (
+        replace(
+            sketched(tmp_path, side),
+            word_starts=np.zeros(len(SIZES[side]) + 1, np.int64),
+            words=np.zeros(0, np.int64),
+            word_weights=np.zeros(0, np.float32),
+        )
+        for side in (0, 1)
+    )
+    assert evidence((one, other), (np.array([0]), np.array([0])))[1].tolist() == [0]
+
+
+def test_values_beyond_those_of_others() -> None:
+    rows = GENERATOR.integers(0, 9, (60, 2))
+    rows = np.unique(rows, axis=0)
+    values = GENERATOR.integers(-5, 5, len(rows)).astype(np.float32)
+    found = beyond_others(values, (rows[:, 0], rows[:, 1]))
+    for place, (i, j) in enumerate(rows.tolist()):
+        best = []
+        for column, number in ((0, i), (1, j)):
+            others = [
+                float(values[other])
+                for other in range(len(rows))
+                if other != place and rows[other, column] == number
+            ]
+            best.append(max(others, default=0.0))
+        assert found[place] == float(values[place]) - max(best)
+
+
+def test_probability_is_a_logistic_of_the_evidence() -> None:
+    pairs = np.array([0]), np.array([0])
+    match, words = np.array([0.1], np.float32), np.array([0.5], np.float32)
+    logit = 14 * 0.1 + 48 * 0.1 + 2.4 * 0.5 - 4.6
+    assert probabilities(match, words, pairs)[0] == pytest.approx(1 / (1 + math.exp(-logit)))
+
+
+def test_candidates_are_the_nearest_of_either() -> None:
+    targets, sources = np.array([[1, 0], [1, NO_ROW]]), np.array([[0], [1], [0]])
+    none = np.zeros((3, 2), np.float32)
+    found = candidates(((none[:2], targets), (none[:, :1], sources)))
+    assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == [
+        (0, 0),
+        (0, 1),
+        (0, 2),
+        (1, 1),
+    ]
+
+
+def test_pairs_are_chosen_best_first() -> None:
+    pairs = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1])
+    scores = np.array([0.9, 0.8, 0.9, 0.1, 0.2], np.float32)
+    chosen = one_to_one(pairs, scores)
+    assert list(zip(chosen.source, chosen.target, strict=True)) == [(0, 0), (2, 1)]
+
+
+DOCUMENTS = [
+    [
+        f"sentence {n} {'x' * int(GENERATOR.integers(0, 40))}"
+        for n in GENERATOR.integers(0, 60, size)
+    ]
+    for size in (1, 4, 31, 32, 33, 200)
+]
+
+
+def test_sentences_are_counted_once_a_document() -> None:
+    counts, naive = SentenceCounts(), Counter[str]()
+    for document in DOCUMENTS:
+        counts.add(document)
+        naive.update(set(document))
+    wanted = [naive[sentence] for sentence in (*DOCUMENTS[5], "of none")]
+    assert counts.of([*DOCUMENTS[5], "of none"]).tolist() == wanted
+
+
+def test_weights_are_roots_of_length_over_documents() -> None:
+    lengths, counts = np.array([1, 10, 90, 4, 0]), np.array([1, 1, 10, 100_000_000, 1])
+    found = sentence_weights(lengths, counts)
+    assert found[:3] == pytest.approx([1, math.sqrt(10), 3], abs=1 / 512)
+    assert (found > 0).all()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=len)
+def test_sketches_are_parts_of_equal_length(document: list[str]) -> None:
+    places = sketch_places(np.array(list(map(len, document))))
+    if len(document) <= SKETCH_ROWS:
+        assert places.tolist() == list(range(len(document)))
+        return
+    whole, before, wanted = sum(map(len, document)), 0, []
+    for sentence in document:
+        wanted.append(int((before + len(sentence) / 2) * SKETCH_ROWS / whole))
+        before += len(sentence)
+    numbers = {part: number for number, part in enumerate(sorted(set(wanted)))}
+    assert places.tolist() == [numbers[part] for part in wanted]
+
+
+def test_vectors_are_weighted_means_and_do_not_depend_on_batches() -> None:
+    counts = GENERATOR.integers(1, 9, sum(map(len, DOCUMENTS)))
+    layout = lay_out(DOCUMENTS, counts)
+    vectors = GENERATOR.standard_normal((len(counts), 16)).astype(np.float32)
+    vectors[3] = 0
+    found = []
+    for size in (1, 7, 1000):
+        sums = DocumentVectors(layout, 16)
+        for first in range(0, len(vectors), size):
+            sums.add(vectors[first : first + size])
+        found.append((sums.vectors(), sums.sketches()))
+    assert all((one == found[0][part]).all() for each in found for part, one in enumerate(each))
+    first, row = 0, 0
+    for number, document in enumerate(DOCUMENTS):
+        part = slice(first, first + len(document))
+        norms = np.maximum(np.linalg.norm(vectors[part], axis=1, keepdims=True), 1e-9)
+        weighted = layout.weights[part, None] * vectors[part] / norms
+        mean = weighted.sum(axis=0)
+        assert found[0][0][number] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+        places = sketch_places(np.array(list(map(len, document))))
+        for place in range(int(layout.sizes[number])):
+            one = weighted[places == place].sum(axis=0)
+            scaled = one / max(np.abs(one).max(), 1e-9) * 127
+            assert found[0][1][row + place] == pytest.approx(scaled, abs=0.501)
+            share = layout.weights[part][places == place].sum() / layout.weights[part].sum()
+            assert layout.shares[row + place] == pytest.approx(share, rel=1e-5)
+        first, row = part.stop, row + int(layout.sizes[number])
+    assert row == len(layout.shares) == len(found[0][1])
+
+
+def test_few_documents_keep_their_mean() -> None:
+    rows = GENERATOR.standard_normal((2, 4)).astype(np.float32)
+    assert (centred(rows[:1], rows[0], 1) == rows[:1]).all()
+    assert centred(rows, rows.mean(axis=0), 1_000_000) == pytest.approx(
+        rows - rows.mean(axis=0), abs=1e-4
+    )
+
+
+def test_rare_words_of_both_sides_are_kept() -> None:
+    sides = ([["Anna, 42 the"], ["the Bert"], ["the"]], [["ANNA das"], ["42 die das"], ["the das"]])
+    counts = WordCounts()
+    for side, texts in enumerate(sides):
+        for document in texts:
+            counts.add(document, side)
+    words, weights = counts.rarest(["anna and the 42, and Anna das"])
+    assert sorted(weights.tolist()) == pytest.approx(
+        sorted([math.log(1 / 4) ** 2, math.log(1 / 4) ** 2, math.log(3 / 4) ** 2])
+    )
+    assert words.tolist() == sorted(words.tolist())
+    many = [" ".join(f"w{n}" for n in range(100))]
+    for side in (0, 1):
+        counts.add(many, side)
+    assert len(counts.rarest(many)[0]) == 64

@@ -17,14 +17,7 @@ from console import invoke
 
 from bitextfilter.io.work_folder import Manifest
 from bitextfilter.reports.page import Corpus, Report, SideLanguages
-from bitextfilter.reports.survey import (
-    FilterRun,
-    Sample,
-    Survey,
-    read_run,
-    reason_name,
-    reasons_of,
-)
+from bitextfilter.reports.survey import FilterRun, Sample, Survey, read_run, reason_name, reasons_of
 
 pytestmark = pytest.mark.skipif(found() is None, reason="there is no Chromium here")
 

@@ -26,8 +26,8 @@ from bitextfilter.similarity.vectors import NO_ROW, Neighbours, merge_neighbours
 
 GENERATOR = np.random.default_rng(0)
 DIM = 24
-B = unit_rows(GENERATOR.standard_normal((1507, DIM)))
-A = unit_rows(B[200:1500] + 0.15 * GENERATOR.standard_normal((1300, DIM)))
+B = unit_rows(GENERATOR.standard_normal((1107, DIM)))
+A = unit_rows(B[200:1100] + 0.15 * GENERATOR.standard_normal((900, DIM)))
 
 
 @pytest.fixture(params=["float16", "bfloat16", "float32"], autouse=True)
@@ -69,7 +69,7 @@ def check(a: Vectors, b: Vectors, k: int = 10, tile: tuple[int, int] = TILE) -> 
         assert (cosines[:, there:] == -np.inf).all()
 
 
-@pytest.mark.gate(5)
+@pytest.mark.gate(4)
 @pytest.mark.parametrize(
     ("k", "tile"),
     [(1, TILE), (4, (256, 512)), (10, (100, 77)), (10, (64, 2000)), (4, (2000, 33))],
@@ -80,10 +80,10 @@ def test_agrees_with_scanning_whatever_the_tile(k: int, tile: tuple[int, int]) -
 
 def test_near_and_far_clusters_of_many_dimensions() -> None:
     """As of sentences: clusters of all widths, some rows far from all."""
-    centres = np.repeat(GENERATOR.standard_normal((60, 300)), 30, axis=0)
-    width = np.repeat(GENERATOR.uniform(0.01, 2, 60), 30)[:, None]
+    centres = np.repeat(GENERATOR.standard_normal((40, 300)), 20, axis=0)
+    width = np.repeat(GENERATOR.uniform(0.01, 2, 40), 20)[:, None]
     a, b = (centres + width * GENERATOR.standard_normal(centres.shape) for _ in "ab")
-    check(unit_rows(a), unit_rows(b[:1700]), 4, (320, 200))
+    check(unit_rows(a), unit_rows(b[:700]), 4, (320, 200))
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
@@ -92,6 +92,7 @@ def test_few_dimensions(width: int) -> None:
     check(*(unit_rows(GENERATOR.standard_normal((400, width))) for _ in range(2)), 4)
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize(("pairs", "many"), [(1 << 16, 1), (50, 8), (1 << 16, 1 << 40)])
 def test_duplicates_and_ties(pairs: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each row there are nine copies here and four there; computed singly, or by whole tiles."""
@@ -128,6 +129,7 @@ def test_small_sides(rows: int) -> None:
     check(B[:30], A[:rows], 3, (32, 7))
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize("sample", [32, 500])
 def test_floors_of_any_sample(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_search, "_SAMPLE", sample)
@@ -138,7 +140,7 @@ def test_parts_joined_by_what_was_reached() -> None:
     """Of either side's rows, each part is searched for what is nearer than all before."""
     k, best = 4, scan(A, B[:600], 4)
     backward = np.full(len(B), -np.inf, np.float32)
-    for first, last in ((600, 700), (700, 1507)):
+    for first, last in ((600, 700), (700, 1107)):
         given = best[0][:, -1], backward[first:last]
         (cosines, numbers), _ = search(A, B[first:last], k, (128, 256), given)
         numbers[numbers != NO_ROW] += first
@@ -223,14 +225,15 @@ def truncated(left: torch.Tensor, right: torch.Tensor, out: torch.Tensor) -> tor
     ],
     ids=["off", "float16 sums", "none", "low", "negative", "no numbers"],
 )
+@pytest.mark.gate(6)
 @pytest.mark.parametrize("tile", [TILE, (256, 512)])
 def test_wrong_products_are_noticed(
     products: Callable[..., torch.Tensor], tile: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the bound, by the cosines, or by rows that find too few."""
     monkeypatch.setattr(torch, "mm", products)
-    wide = [unit_rows(GENERATOR.standard_normal((500, 256))) for _ in "ab"]
-    wide[0][:300] = wide[1][:300]
+    wide = [unit_rows(GENERATOR.standard_normal((300, 256))) for _ in "ab"]
+    wide[0][:200] = wide[1][:200]
     with pytest.raises(DeviceError, match="its products of vectors are wrong, beyond rounding"):
         search(wide[0], wide[1], 4, tile)
 

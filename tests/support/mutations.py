@@ -146,7 +146,9 @@ _MISTAKES = {
         ("encoders start alike", "the target's overwrites the source's",
          "tensors[sources.get(name, name)]", "tensors[name]"),
     ],
-    ("similarity/vectors.py", "tests/similarity/test_margins.py"): [
+    ("similarity/vectors.py", "tests/similarity/test_vectors.py"): [
+        ("Euclidean distance (Kim et al. 2019, eq. 14)", "positive: far is better",
+         "np.asarray(0.0 - np.sqrt(squares)", "np.asarray(0.0 + np.sqrt(squares)"),
         ("CSLS (Kim et al. 2019, eq. 16)", "the mean of one side alone",
          "2.0 * cosine - (mean_source + mean_target)",
          "2.0 * cosine - (mean_source + mean_source)"),
@@ -159,13 +161,9 @@ _MISTAKES = {
          "Document(unit_rows(vectors), character_ends(sentences), settings.largest)",
          "Document(vectors, character_ends(sentences), settings.largest)"),
     ],
-    ("scoring/model.py", "tests/commands/test_align.py"): [
+    ("scoring/model.py", "tests/scoring/test_model.py"): [
         ("a classifier's score of exchanged sides", "the sides as they come",
-         "score(targets, sources)", "score(sources, targets)"),
-    ],
-    ("similarity/vectors.py", "tests/similarity/test_vectors.py"): [
-        ("Euclidean distance (Kim et al. 2019, eq. 14)", "positive: far is better",
-         "np.asarray(0.0 - np.sqrt(squares)", "np.asarray(0.0 + np.sqrt(squares)"),
+         "score(target, source, targets, sources)", "score(target, source, sources, targets)"),
     ],
     ("encoders/protocol.py", "tests/encoders/test_joined.py"): [
         ("cosine of joined encoders, the weighted mean of both",
@@ -176,11 +174,9 @@ _MISTAKES = {
          "the vectors are scaled by the weights themselves",
          "some *= (weight**0.5 /", "some *= (weight /"),
     ],
-    ("mining/document_pairs.py", "tests/mining/test_document_vectors.py"): [
+    ("mining/document_pairs.py", "tests/mining/test_documents.py"): [
         ("weights of a document's sentences", "sentences of many documents count as much",
          "np.sqrt(lengths / np.maximum(counts, 1))", "np.sqrt(lengths)"),
-    ],
-    ("mining/document_pairs.py", "tests/mining/test_document_pairs.py"): [
         ("match of two documents", "the mean cosines to unrelated text do not count",
          "    margins -= (own.means[rows, None].astype(np.float64) + other.means[places]) / 2\n",
          ""),
@@ -193,7 +189,7 @@ _MISTAKES = {
          "vectors /= np.maximum(ids.lengths, 1).astype",
          "vectors /= np.ones_like(ids.lengths).astype"),
     ],
-    ("corpus/other_texts.py", "tests/corpus/test_shared_ngrams.py"): [
+    ("corpus/other_texts.py", "tests/corpus/test_dedup.py"): [
         ("overlap coefficient of n-grams of words",
          "n-grams with the same words in another order are the same",
          "filled[ahead:] * np.uint64(power)", "filled[ahead:]"),
@@ -202,7 +198,7 @@ _MISTAKES = {
         ("prefix filtering (Chaudhuri et al. 2006)", "one n-gram too few is looked up",
          "rank <= (sizes", "rank < (sizes"),
     ],
-    ("corpus/other_texts.py", "tests/corpus/test_other_texts.py"): [
+    ("corpus/other_texts.py", "tests/corpus/test_repair.py"): [
         ("texts that occur in other files", "by pair, one side is enough",
          "np.all(both, axis=0)", "np.any(both, axis=0)"),
     ],

@@ -62,8 +62,8 @@ def bitext(name: str, *arguments: object, stdin: str | None = None, code: int = 
 
 SETTINGS = (
     "segmentation.kind=none", "segmentation.vocabulary_size=700", "shape.embedding=32",
-    "trigrams.size=2000", "trigrams.syllabic=true", "training.passes=4", "training.batch_size=50",
-    "training.mega_batch=4", "training.learning_rate=0.01", "training.validate_every=120",
+    "trigrams.size=2000", "trigrams.syllabic=true", "training.passes=4", "training.batch_size=60",
+    "training.mega_batch=4", "training.learning_rate=0.015", "training.validate_every=132",
 )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def train(home: Path, output: str, *more: object, code: int = 0) -> str:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("three")
     for name, languages, seed in (("ab", (0, 1), 1), ("ac", (0, 2), 2)):
-        table(folder / f"{name}.tsv", 3000, seed, languages)
+        table(folder / f"{name}.tsv", 2000, seed, languages)
         table(folder / f"{name}-dev.tsv", 100, seed + 10, languages)
     pairs(folder / "bc.tsv", 200, 9, (1, 2))
     train(folder, "model")
@@ -196,7 +196,7 @@ def test_a_classifier_of_all_pairs_of_languages(home: Path, tmp_path: Path) -> N
     bitext(
         "train-classifier", "--model", home / "model", "--noisy", tmp_path / "wrong.tsv",
         "--negatives", "given", "--kind", "words", "--threads", 1, "--set", "hidden=16",
-        "--set", "width=8", "--set", "training.epochs=4", "-o", home / "judge",
+        "--set", "width=8", "--set", "training.epochs=2", "-o", home / "judge",
         tmp_path / "right.tsv",
     )  # fmt: skip
     config = json.loads((home / "judge" / "config.json").read_text())
@@ -399,8 +399,8 @@ def test_an_unknown_language_in_a_header(home: Path, tmp_path: Path) -> None:
 
 ADDITION = (
     "trigrams.size=300", "shape.embedding=32", "training.triplet=0", "training.mega_batch=1",
-    "training.ranking=1", "training.batch_size=100", "training.passes=50",
-    "training.learning_rate=0.02", "training.validate_every=100",
+    "training.ranking=1", "training.batch_size=100", "training.passes=30",
+    "training.learning_rate=0.04", "training.validate_every=120",
 )  # fmt: skip
 
 
@@ -422,7 +422,7 @@ def test_settings_that_the_start_replaces(home: Path) -> None:
 @pytest.fixture(scope="module")
 def added(home: Path) -> Path:
     """A model with a fourth language, beside the first."""
-    pairs(home / "ad.tsv", 2000, 41, (0, 3))
+    pairs(home / "ad.tsv", 1500, 41, (0, 3))
     pairs(home / "ad-dev.tsv", 100, 42, (0, 3))
     add(home, home / "more")
     return home / "more"
@@ -434,7 +434,7 @@ def test_a_language_is_added(home: Path, added: Path) -> None:
         "evaluate", "recovery", home / "bd.tsv", "--model", f"{added}:ba,dv",
         "--similarity", "csls", "--json",
     )  # fmt: skip
-    assert json.loads(out)["results"][0]["mean"] <= 5
+    assert json.loads(out)["results"][0]["mean"] <= 8
     shown = json.loads(bitext("models", "show", f"{added}", "--json"))
     assert shown["languages"] == [*NAMES, ADDED]
     bitext("models", "verify", added)

@@ -134,7 +134,7 @@ def test_sums_are_those_of_a_loop() -> None:
     for kind in (np.int8, np.int32):
         rows = chance.integers(-127, 128, (50, 7)).astype(kind)
         found = group_sums(rows, groups)
-        if found is not None:  # None without the library: test_identifier.py has numpy's
+        if found is not None:  # None without the library: test_language.py has numpy's
             assert found.dtype == np.int32
             assert found.tolist() == [rows[row].sum(axis=0).tolist() for row in groups]
     for flat, lengths in (([50], [1]), ([-1], [1]), ([1], [2]), ([1, 2], [1]), ([1], [-1])):

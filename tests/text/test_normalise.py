@@ -1,12 +1,14 @@
-"""Normalisation: what it makes of odd characters, and that it is done after one pass."""
+"""Normalisation: what it makes of odd characters, at once, and normal forms of long texts."""
 
 import unicodedata
 
 import pytest
+from growth import assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import ModelError
+from bitextfilter.text.composition import normal_form
 from bitextfilter.text.normalise import Normalisation
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -64,3 +66,20 @@ def test_dictionary_round_trip() -> None:
 def test_damaged_dictionary(damaged: dict[str, object]) -> None:
     with pytest.raises(ModelError, match="lowercase"):
         Normalisation.from_dict(damaged)
+
+
+MARKS = ["\u0301", "\u0323", "\u0308", "\u0344", "\u0345", "\u0334", "\u093e", "\u20e0", "\u3099"]
+PARTS = st.lists(
+    st.sampled_from([*MARKS, *MARKS, "e", "é", "ố", "가", "ﾊ", "\u0f73"]), max_size=200
+)
+
+
+@given(PARTS, st.sampled_from(["NFC", "NFKC"]))
+def test_is_that_of_unicodedata(parts: list[str], form: str) -> None:
+    text = "".join(parts) * 20
+    assert normal_form(text, form) == unicodedata.normalize(form, text)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKC"])
+def test_takes_no_longer_for_marks_in_disorder(form: str) -> None:
+    assert_linear(lambda n: normal_form("a" + "\u0301\u0323" * n, form), 250_000)

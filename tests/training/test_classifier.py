@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from bitextfilter.errors import InputError, ModelError, SettingsError
-from bitextfilter.pairs.base import (
-    SentenceClassifierSettings,
-    WordClassifierSettings,
-)
+from bitextfilter.pairs.base import SentenceClassifierSettings, WordClassifierSettings
 from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier, build_classifier
 from bitextfilter.training.classifier import (
     ClassifierLearner,

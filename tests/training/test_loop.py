@@ -22,7 +22,6 @@ from bitextfilter.training.encoder_learner import (
     mega_negatives,
     mini_batches,
     pair_stream,
-    shared_text,
 )
 from bitextfilter.training.loop import Hooks, LazyAdam, Progress, clip_norm, learn
 from bitextfilter.training.settings import TrainingSettings, validation_interval
@@ -134,17 +133,12 @@ def test_a_run_killed_before_its_first_validation_goes_on_from_the_saved_state(
     assert resumed == straight
 
 
-@pytest.mark.parametrize(
-    ("updates", "passes", "block", "every"),
-    [(13135, 3, 40, 1000), (6036, 3, 40, 480), (500, 10, 40, 40), (100, 1, 1, 10), (5, 1, 1, 1)],
-)
-def test_validations_are_many_whatever_the_size(
-    updates: int, passes: float, block: int, every: int
-) -> None:
-    assert validation_interval(updates, passes, block) == every
-
-
-def test_without_a_setting_a_run_validates_ten_times_at_least(tmp_path: Path) -> None:
+def test_validations_are_many_whatever_the_size(tmp_path: Path) -> None:
+    """Without a setting, ten times at least."""
+    for updates, passes, block, every in (
+        (13135, 3, 40, 1000), (6036, 3, 40, 480), (500, 10, 40, 40), (100, 1, 1, 10), (5, 1, 1, 1)
+    ):  # fmt: skip
+        assert validation_interval(updates, passes, block) == every
     settings = replace(SETTINGS, validate_every=0, passes=2)
     progress = train(model(settings, hidden=4), (corpus(), {}), Watch().hooks(), tmp_path)
     assert [row["update"] for row in progress.history] == list(range(1, 11))
@@ -169,12 +163,16 @@ def test_every_objective_goes_down(tmp_path: Path, changes: dict[str, object]) -
         assert last[name] < 0.9 * first[name], name
 
 
-def test_training_stops_when_validation_no_longer_improves(tmp_path: Path) -> None:
+def test_when_a_training_ends(tmp_path: Path) -> None:
+    """When validation no longer improves; weights count in the length of a run."""
     settings = replace(SETTINGS, patience=2, passes=50)
     hooks = Hooks(lambda _: 1.0, lambda *_: None, lambda *_: None)
     progress = train(model(settings, hidden=4), (corpus(), {}), hooks, tmp_path)
-    assert progress.update == 3 * settings.validate_every
-    assert progress.best == 1.0
+    assert (progress.update, progress.best) == (3 * settings.validate_every, 1.0)
+    learner, pairs = model(replace(SETTINGS, passes=2), hidden=4), corpus()
+    for weight, updates in ((1, 10), (2, 20)):
+        weighted = Corpus(pairs.source, pairs.target, pairs.weights * weight)
+        assert pair_stream(learner, (weighted, {})).updates == updates
 
 
 def test_a_loss_that_is_no_number_or_no_state_ends_the_run(tmp_path: Path) -> None:
@@ -185,15 +183,6 @@ def test_a_loss_that_is_no_number_or_no_state_ends_the_run(tmp_path: Path) -> No
         broken.begin.fill_(float("nan"))
     with pytest.raises(ModelError, match="update 1"):
         train(broken, (corpus(), {}), Watch().hooks(), tmp_path)
-
-
-def test_weights_count_in_the_length_of_a_run() -> None:
-    heavy = replace(SETTINGS, passes=2)
-    pairs = corpus()
-    double = Corpus(pairs.source, pairs.target, pairs.weights * 2)
-    learner = model(heavy, hidden=4)
-    assert pair_stream(learner, (pairs, {})).updates == 10
-    assert pair_stream(learner, (double, {})).updates == 20
 
 
 @pytest.mark.gate(4)
@@ -223,17 +212,16 @@ def test_every_part_learns_by_every_loss(
 
 @pytest.mark.parametrize("negatives", ["same", "other"])
 def test_the_negatives_of_a_mega_batch_are_the_nearest_of_all_its_pairs(negatives: str) -> None:
+    """And they reach its mini-batches."""
     settings = replace(SETTINGS, **TRIPLET, mega_batch=3, validate_every=3, negatives=negatives)
     made, data = model(settings, "word"), corpus()
     mega = [np.array([3, 8, 1]), np.array([30, 2]), np.array([7, 17, 9])]
     found = mega_negatives(made, data, mega)
     every = np.concatenate(mega)
-    vectors = []
-    for side in (0, 1):
-        table = made.network.piece_tables()[0].weight.detach().numpy()
-        rows = [list(data.side(side).views[PIECES])[row] for row in every]
-        means = np.stack([table[row].mean(0) for row in rows])
-        vectors.append(means / np.linalg.norm(means, axis=1, keepdims=True))
+    table = made.network.piece_tables()[0].weight.detach().numpy()
+    texts = [list(data.side(side).views[PIECES]) for side in (0, 1)]
+    vectors = [np.stack([table[rows[row]].mean(0) for row in every]) for rows in texts]
+    vectors = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in vectors]
     for side in (0, 1):
         pool = vectors[side if negatives == "same" else 1 - side]
         for place, row in enumerate(every):
@@ -244,21 +232,14 @@ def test_the_negatives_of_a_mega_batch_are_the_nearest_of_all_its_pairs(negative
             }
             got = np.concatenate([each[side] for each in found])[place]
             assert cosines[got] == pytest.approx(max(cosines.values()), abs=1e-6)
-
-
-@pytest.mark.parametrize("negatives", ["same", "other"])
-def test_the_negatives_of_a_mega_batch_reach_its_mini_batches(negatives: str) -> None:
-    settings = replace(SETTINGS, **TRIPLET, mega_batch=2, negatives=negatives)
-    made, data = model(settings, "word"), corpus()
-    mega = list(islice(data.batches(settings.batch_size, settings.seed, 0), 2))
-    found = mega_negatives(made, data, mega)
+    drawn = list(islice(data.batches(settings.batch_size, settings.seed, 0), 3))
+    found = mega_negatives(made, data, drawn)
     for batch, places in zip(mini_batches(made, (data, {}), 0), found, strict=False):
         for side, given in zip((0, 1), batch.negatives, strict=True):
             assert given.present.all()
-            texts = list(data.side(side if negatives == "same" else 1 - side).views["pieces"])
-            read = given.sentences["pieces"]
+            read, pool = given.sentences["pieces"], texts[side if negatives == "same" else 1 - side]
             rows = zip(read.ids, read.lengths, strict=True)
-            expected = [texts[place].tolist() for place in places[side]]
+            expected = [pool[place].tolist() for place in places[side]]
             assert [ids[:length].tolist() for ids, length in rows] == expected
 
 
@@ -279,32 +260,21 @@ def test_one_language_is_read_one_way() -> None:
     assert not torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))
 
 
-def test_pairs_that_share_a_text_are_told_on_whatever_sides() -> None:
-    one = Sentences(np.array(row, dtype=np.int32) for row in ([5, 6], [7], [5, 6], [4]))
-    other = Sentences(np.array(row, dtype=np.int32) for row in ([7], [8], [9, 7], [3]))
-    same = shared_text(Corpus(one, other, np.ones(4)), np.arange(4))
-    assert same.int().tolist() == [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
-
-
 def trained(sparse: bool, lazy: bool, whole: bool = False) -> tuple[nn.Embedding, nn.Linear]:
     torch.manual_seed(3)
     table, layer = nn.Embedding(9, 4, sparse=sparse), nn.Linear(4, 3)
-    both = [*table.parameters(), *layer.parameters()]
+    kind = torch.optim.SparseAdam if sparse else torch.optim.Adam
+    optimisers: list[torch.optim.Optimizer] = [
+        kind(table.parameters(), lr=0.05),
+        torch.optim.Adam(layer.parameters(), lr=0.05),
+    ]
     if lazy:
-        optimisers: list[torch.optim.Optimizer] = [
-            LazyAdam(both, 0.05, [table.weight] if whole else [])
-        ]
-    else:
-        kind = torch.optim.SparseAdam if sparse else torch.optim.Adam
-        optimisers = [
-            kind(table.parameters(), lr=0.05),
-            torch.optim.Adam(layer.parameters(), lr=0.05),
-        ]
+        both = [*table.parameters(), *layer.parameters()]
+        optimisers = [LazyAdam(both, 0.05, [table.weight] if whole else [])]
     generator = torch.Generator().manual_seed(4)
     for _ in range(12):
         ids = torch.randint(0, 9, (5,), generator=generator)
-        for optimiser in optimisers:
-            optimiser.zero_grad()
+        table.zero_grad(), layer.zero_grad()
         layer(table(ids)).square().sum().backward()
         for optimiser in optimisers:
             optimiser.step()

@@ -73,13 +73,13 @@ def as_loaded(made: Translator) -> Translator:
     return made
 
 
-@pytest.mark.gate(7)
+@pytest.mark.gate(5)
 @pytest.mark.parametrize(("name", "shape"), [*CASES, *LARGER])
 @pytest.mark.parametrize("settings", SEARCHES)
 def test_a_translation_is_the_same_to_the_last_bit_in_any_company(
     name: str, shape: dict[str, object], settings: SearchSettings
 ) -> None:
-    lines = sentences(70)
+    lines = sentences(40)
     lines += ["a1 " * 40, lines[3]]
     together = translate(translator(name, shape), lines, settings)
     assert together[-1] == together[3]
@@ -88,12 +88,12 @@ def test_a_translation_is_the_same_to_the_last_bit_in_any_company(
     for place, row in zip(order.tolist(), mixed, strict=True):
         assert row == together[place]
     alone = translator(name, shape)
-    for place in (0, 5, 17, 69, 70):
+    for place in (0, 17, 39, 40):
         assert translate(alone, [lines[place]], settings) == [together[place]]
-    assert len({t.hypotheses[0].score for t in together}) > 30
+    assert len({t.hypotheses[0].score for t in together}) > 20
 
 
-@pytest.mark.gate(4)
+@pytest.mark.gate(3)
 @pytest.mark.parametrize(("name", "shape"), [*CASES, *LARGER])
 def test_a_cost_is_the_same_to_the_last_bit_in_any_company(
     name: str, shape: dict[str, object]
@@ -112,6 +112,7 @@ def test_a_cost_is_the_same_to_the_last_bit_in_any_company(
     assert (together < 0).all() and len(set(together.tolist())) > 60
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize(("name", "shape"), CASES)
 def test_the_score_of_a_translation_is_its_cost(name: str, shape: dict[str, object]) -> None:
     made, lines = translator(name, shape), sentences(20)
@@ -286,6 +287,7 @@ def test_in_bfloat16_scores_are_nearly_the_same_whatever_the_company(
     assert found[9:12] == translate(made, sources[9:12], SEARCHES[1])
 
 
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("longest", [1, 4, 30])
 @pytest.mark.parametrize("settings", SEARCHES)
 def test_no_translation_is_empty_and_no_word_either(settings: SearchSettings, longest: int) -> None:

@@ -1,4 +1,4 @@
-"""A point of a grid: its key, its training, its figure."""
+"""A grid, its points and their training, and the table of figures."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ import numpy as np
 import pytest
 import toys
 
-from bitextfilter.errors import InputError, NotFoundError, SettingsError
+from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
 from bitextfilter.filters.registry import parse_rule
 from bitextfilter.io.rows import Columns
 from bitextfilter.scoring.model import load
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.encoder_training import EncoderConfig, EncoderTraining
-from bitextfilter.tuning.trials import MOST_POINTS, Grid, Point, TuningTask, mean_pearson, read_grid
+from bitextfilter.tuning.trials import (
+    MOST_POINTS,
+    Grid,
+    Point,
+    PointResult,
+    ResultTable,
+    TuningTask,
+    mean_pearson,
+    read_grid,
+)
 
 TINY = {
     "architecture": "averaging",
@@ -151,10 +160,7 @@ def test_no_pairs_and_a_diverging_training_are_notes(task: TuningTask, tmp_path:
 
 def decoding(architecture: str, translation: int) -> EncoderConfig:
     return EncoderConfig.from_dict(
-        {
-            "architecture": architecture,
-            "training": {"translation": translation, "autoencoding": 0},
-        }
+        {"architecture": architecture, "training": {"translation": translation, "autoencoding": 0}}
     )
 
 
@@ -342,3 +348,105 @@ def test_the_grids_of_the_page_are_grids(path: Path) -> None:
     blocks = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     counts = [len(list(grid(path, block).points())) for block in blocks]
     assert counts == [24, 3, 6, 14, 6 * 4 * 4 * 5]
+
+
+def empty_point(**values: object) -> Point:
+    return Point(values, EncoderConfig.from_dict({}), ())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "tuning.tsv"
+
+
+def rows(place: Path) -> list[list[str]]:
+    return [line.split("\t") for line in place.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("figure", "order"), [("recovery_error", "bda"), ("pearson", "adb")])
+def test_the_best_comes_first_and_what_has_no_figure_last(
+    place: Path, figure: str, order: str
+) -> None:
+    table = ResultTable(place, figure, ["seed"])
+    found = {"a": 30.0, "b": 4.5, "c": None, "d": 12.25}
+    for key, value in found.items():
+        note = "" if value is not None else "diverged\nat\tonce"
+        table.add(empty_point(seed=1), PointResult(key, value, 10, 20, 1.26, note))
+        assert len(rows(place)) == 1 + len(table.best_first())
+    assert [row[0] for row in rows(place)] == ["point", *order, "c"]
+    assert rows(place)[0] == ["point", figure, "trained_pairs", "update", "seconds", "note", "seed"]
+    assert rows(place)[-1] == ["c", "", "10", "20", "1.3", "diverged at once", "1"]
+    again = ResultTable(place, figure, ["seed"])
+    assert [again.finished(key) for key in "abcde"] == [True, True, False, True, False]
+    before = place.read_bytes()
+    again.add(empty_point(seed=1), PointResult("c", None, 10, 20, 1.26, "diverged at once"))
+    assert place.read_bytes() == before
+
+
+def test_lines_of_another_grid_stay(place: Path) -> None:
+    ResultTable(place, "pearson", ["seed"]).add(empty_point(seed=1), PointResult("a", 1.0))
+    table = ResultTable(place, "pearson", ["margin"])
+    table.add(empty_point(margin="wide\tand\nodd"), PointResult("b", 2.0))
+    assert [row[6:] for row in rows(place)] == [["margin", "seed"], ["wide and odd", ""], ["", "1"]]
+
+
+def test_a_point_without_a_figure_is_replaced(place: Path) -> None:
+    table = ResultTable(place, "pearson", [])
+    table.add(empty_point(), PointResult("a", None, note="diverged"))
+    table.add(empty_point(), PointResult("a", 2.0))
+    assert [row[:2] for row in rows(place)[1:]] == [["a", "2.0000"]]
+
+
+def test_two_runs_on_one_table_lose_nothing(place: Path) -> None:
+    one, other = ResultTable(place, "pearson", ["seed"]), ResultTable(place, "pearson", ["margin"])
+    one.add(empty_point(seed=1), PointResult("a", 1.0))
+    other.add(empty_point(margin=0.5), PointResult("b", 2.0))
+    one.add(empty_point(seed=2), PointResult("c", 3.0))
+    one.add(empty_point(margin=0.5), PointResult("b", None, note="no memory"))
+    assert [row[:2] for row in rows(place)[1:]] == [
+        ["c", "3.0000"],
+        ["b", "2.0000"],
+        ["a", "1.0000"],
+    ]
+    assert [row[6:] for row in rows(place)] == [
+        ["seed", "margin"],
+        ["2", ""],
+        ["", "0.5"],
+        ["1", ""],
+    ]
+    assert [row["point"] for row in one.best_first()] == ["c", "b", "a"]
+    place.write_text("something else")
+    with pytest.raises(SettingsError, match="no table of pearson"):
+        one.add(empty_point(seed=3), PointResult("d", 4.0))
+    assert place.read_text() == "something else"
+    assert [each.name for each in place.parent.iterdir()] == [place.name]
+
+
+def test_a_table_that_cannot_be_written_is_found_beforehand(place: Path) -> None:
+    ResultTable(place, "pearson", []).try_folder()
+    assert list(place.parent.iterdir()) == []
+    with pytest.raises(OutputError, match=r"nowhere/x.tsv: cannot be written"):
+        ResultTable(place.parent / "nowhere" / "x.tsv", "pearson", []).try_folder()
+
+
+@pytest.mark.parametrize("text", ["", "a\tb\n", "point\trecovery_error\tpairs\n"])
+def test_another_file_is_not_taken_for_a_table(place: Path, text: str) -> None:
+    place.write_text(text)
+    with pytest.raises(SettingsError, match=r"tuning.tsv: no table of pearson; name another file"):
+        ResultTable(place, "pearson", [])
+    assert place.read_text() == text
+
+
+def test_a_damaged_line_is_named(place: Path) -> None:
+    ResultTable(place, "pearson", []).add(empty_point(), PointResult("a", 2.0))
+    place.write_text(place.read_text() + "b\t3\n")
+    with pytest.raises(InputError, match=r"tuning.tsv:3: 2 columns, expected 6"):
+        ResultTable(place, "pearson", [])
+    for cell in ("2.0O00", "nan", "1e999"):
+        ResultTable(place.with_name("other.tsv"), "pearson", []).add(
+            empty_point(), PointResult("a", 2.0)
+        )
+        whole = place.with_name("other.tsv").read_text()
+        place.write_text(whole.replace("2.0000", cell))
+        with pytest.raises(InputError, match=r"tuning.tsv:2: pearson is no number; mend the table"):
+            ResultTable(place, "pearson", [])

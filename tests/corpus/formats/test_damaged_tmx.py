@@ -4,7 +4,7 @@ import io
 
 import pytest
 from growth import assert_linear
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.formats.base import PairRecord
@@ -209,7 +209,6 @@ def test_damage_takes_linear_time() -> None:
         assert_linear(lambda size, unit=damaged: read(head + unit * size + end), 2000)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_no_pair_is_wrong_after_a_line_is_lost_or_doubled(data: st.DataObject) -> None:
     count = data.draw(st.integers(3, 8))

@@ -4,7 +4,7 @@ import io
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.formats.base import PairRecord
@@ -160,7 +160,6 @@ def test_messages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 TEXT = st.text(st.sampled_from('abä"\\\n\t %{}\u2028'), max_size=8)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.tuples(TEXT, TEXT, st.booleans(), st.booleans()), max_size=6))
 def test_catalogues_of_polib(rows: list[tuple[str, str, bool, bool]]) -> None:
     catalogue = polib.POFile(wrapwidth=10)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 from growth import assert_linear
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.formats.base import PairRecord
@@ -212,7 +212,6 @@ def naive(sides: Sequence[Sequence[Cue]]) -> list[set[tuple[int, Cue]]]:
     return parts
 
 
-@settings(max_examples=80)
 @given(SIDE, SIDE)
 def test_groups_are_the_parts_of_the_graph(one: list[Times], other: list[Times]) -> None:
     """Of cues that do not overlap on their own side."""

@@ -1,24 +1,36 @@
-"""Language models against the equations of Chen & Goodman, and against KenLM."""
+"""Language models against the equations of Chen & Goodman and KenLM; skip-gram by fastText."""
 
 from __future__ import annotations
 
+import dataclasses
+import importlib.util
 import io
+import os
 import random
+import signal
+import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from strikes import strike_after
 
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.settings import from_mapping
 from bitextfilter.text.ngram_model import NgramModel, read_arpa, write_arpa
+from bitextfilter.training import monolingual
 from bitextfilter.training.monolingual import (
     FALLBACK,
     NgramSettings,
+    SkipGram,
     TokenCorpus,
+    TokenisedText,
+    WordVectors,
     discounts_of,
     estimate,
+    skip_gram,
 )
 
 Sentences = list[list[str]]
@@ -151,26 +163,19 @@ def test_discounts(counts: list[int], discounts: tuple[float, float, float] | No
     assert discounts_of(np.array(counts)) == discounts
 
 
-def test_what_is_pruned() -> None:
-    full = estimate(TokenCorpus(LARGE), NgramSettings(4)).model
-    pruned = estimate(TokenCorpus(LARGE), NgramSettings(4, minimum_count=2)).model
-    sizes = [[len(level.keys) for level in model.levels] for model in (full, pruned)]
-    lines = [("<s>", *tokens, "</s>") for tokens in LARGE]
-    times = [
-        Counter(line[i : i + n] for line in lines for i in range(len(line) - n + 1)) for n in (3, 4)
-    ]
-    assert sizes[0][:2] == sizes[1][:2]
-    assert sizes[0][2:] == [len(counts) for counts in times]
-    assert sizes[1][2:] == [sum(c > 1 for c in counts.values()) for counts in times]
-
-
 def test_the_same_text_gives_the_same_file() -> None:
+    """Pruning leaves out n-grams from the third order on that occur once."""
     files = []
-    for _ in range(2):
+    for minimum in (1, 1, 2):
         stream = io.BytesIO()
-        write_arpa(estimate(TokenCorpus(iter(SMALL)), NgramSettings(3)).model, stream)
+        made = estimate(TokenCorpus(iter(SMALL)), NgramSettings(3, minimum)).model
+        write_arpa(made, stream)
         files.append(stream.getvalue())
     assert files[0] == files[1]
+    lines = [("<s>", *tokens, "</s>") for tokens in SMALL]
+    times = Counter(line[i : i + 3] for line in lines for i in range(len(line) - 2))
+    kept = sum(count > 1 for count in times.values())
+    assert b"ngram 3=%d\n" % len(times) in files[0] and b"ngram 3=%d\n" % kept in files[2]
 
 
 @pytest.mark.parametrize(
@@ -208,3 +213,112 @@ def test_kenlm_reads_it_and_scores_the_same(order: int, minimum: int, tmp_path: 
     sentences = [*contexts(LARGE), *text(4, 200, 80)]
     expected = [other.score(" ".join(tokens)) for tokens in sentences]
     np.testing.assert_allclose(model.scores(sentences), expected, rtol=1e-5, atol=1e-5)
+
+
+SETTINGS = SkipGram(dim=8, epochs=20, minimum_count=2, longest=4, buckets=200, subsampling=1.0)
+
+
+def subjects() -> list[list[str]]:
+    """Sentences about one of two subjects, whose words never meet."""
+    generator = np.random.default_rng(1)
+    sentences = []
+    for number in range(300):
+        subject = "ab"[number % 2]
+        words = generator.integers(0, 12, generator.integers(3, 8))
+        sentences.append([f"{subject}{word}" for word in words])
+    return [*sentences, [], ["rare", "▁ö", "▁ö", "__label__x", "__label__x"]]
+
+
+def learn(sentences: TokenisedText, settings: SkipGram = SETTINGS) -> WordVectors:
+    with skip_gram(sentences, settings) as result:
+        return result()
+
+
+@pytest.fixture(scope="module")
+def learnt() -> WordVectors:
+    pytest.importorskip("fasttext")
+    return learn(subjects())
+
+
+def test_words_by_frequency_with_their_counts(learnt: WordVectors) -> None:
+    tokens = [token for sentence in subjects() for token in sentence]
+    counts = {word: tokens.count(word) for word in tokens}
+    assert learnt.counts is not None
+    found = dict(zip(learnt.words, learnt.counts.tolist(), strict=True))
+    expected = {w: n for w, n in counts.items() if n >= 2 and not w.startswith("__label__")}
+    assert found == expected
+    assert (np.diff(learnt.counts) <= 0).all()
+    assert learnt.vectors.shape == (len(expected), 8)
+    assert learnt.vectors.dtype == np.float32
+
+
+def test_words_that_occur_together_are_alike(learnt: WordVectors) -> None:
+    unit = learnt.vectors / np.linalg.norm(learnt.vectors, axis=1, keepdims=True)
+    rows = {s: unit[[w.startswith(s) for w in learnt.words]] for s in "ab"}
+    within = np.mean([np.mean(side @ side.T) for side in rows.values()])
+    assert within > np.mean(rows["a"] @ rows["b"].T) + 0.3
+
+
+def test_the_same_text_gives_the_same_vectors(learnt: WordVectors) -> None:
+    """And others without n-grams of letters."""
+    again, without = (
+        learn(iter(subjects())),
+        learn(subjects(), dataclasses.replace(SETTINGS, longest=0)),
+    )
+    assert learnt.words == again.words == without.words
+    assert np.array_equal(again.vectors, learnt.vectors)
+    assert not np.array_equal(without.vectors, learnt.vectors)
+
+
+def test_the_most_frequent(learnt: WordVectors) -> None:
+    some = learnt.most_frequent(3)
+    assert learnt.counts is not None and some.counts is not None
+    assert (some.words, len(some.vectors)) == (learnt.words[:3], 3)
+    assert some.counts.tolist() == learnt.counts[:3].tolist()
+    assert WordVectors(["a", "b"], learnt.vectors[:2], None).most_frequent(1).counts is None
+
+
+@pytest.mark.parametrize("sentences", [[], [["a"], ["b"]], [["__label__x"]] * 9])
+def test_too_little_text(sentences: list[list[str]]) -> None:
+    pytest.importorskip("fasttext")
+    with pytest.raises(InputError, match="frequent enough"):
+        learn(sentences)
+
+
+def test_the_training_ends_with_its_context() -> None:
+    pytest.importorskip("fasttext")
+    long = dataclasses.replace(SETTINGS, epochs=1_000_000)
+    with skip_gram(subjects(), long) as result:
+        child = result.args[1]  # type: ignore[attr-defined]
+        assert child.poll() is None
+    assert child.poll() is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(child.pid, 0)
+
+
+def test_ctrl_c_as_the_training_starts_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: True)
+    monkeypatch.setattr(monolingual, "_CHILD", "input()")
+    started = strike_after(monkeypatch, subprocess, "Popen")
+    with pytest.raises(KeyboardInterrupt), skip_gram(subjects(), SETTINGS):
+        pass
+    assert [child.returncode for child in started] == [-signal.SIGKILL]
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(_: str) -> None:
+        return None
+
+    monkeypatch.setattr(importlib.util, "find_spec", nothing)
+    with pytest.raises(DeviceError, match=r"bitextfilter\[fasttext\]"):
+        learn(subjects())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"dim": 0}, {"threads": 0}, {"shortest": 5, "longest": 4}, {"longest": -1, "shortest": -2},
+     {"buckets": 0}, {"learning_rate": 0.0}, {"subsampling": 0.0}],
+)  # fmt: skip
+def test_skip_gram_settings_that_make_no_sense(wrong: dict[str, int]) -> None:
+    with pytest.raises(SettingsError, match=r"^skip_gram\."):
+        from_mapping(SkipGram, wrong, "skip_gram")
