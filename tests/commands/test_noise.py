@@ -157,34 +157,6 @@ def test_a_table_of_words_with_too_few_columns_is_named(tmp_path: Path) -> None:
     assert f"{path}:2: expected 3 columns with text (--related)" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ((), 2, "Missing option '--rate'"),
-        (("--rate", "copied"), 2, "'copied' is not KIND=RATE"),
-        (("--rate", "copied=much"), 2, "'copied=much' is not KIND=RATE"),
-        (("--rate", "copied=0.1", "--rate", "copied=0.2"), 2, "--rate has a kind twice"),
-        (("--rate", "translated=0.1"), 78, "'translated' is none of shuffled,"),
-        (("--rate", "copied=1.5"), 78, "a rate of 1.5 for 'copied'"),
-        (("--rate", "all=0.9", "--rate", "copied=0.2"), 78, "add up to 1.1"),
-        (("--rate", "wrong-language=1"), 78, "needs foreign sentences (--foreign)"),
-        (("--rate", "negation=1"), 78, "needs a language (--languages)"),
-        (("--rate", "copied=1", "--languages", "en"), 2, "expected two languages"),
-        (("--rate", "copied=1", "--words", "9-3"), 2, "'9-3' is not a range"),
-        (("--rate", "copied=1", "--words", "0-3"), 2, "'0-3' is not a range"),
-        (("--rate", "copied=1", "--foreign", "nowhere.txt"), 66, "nowhere.txt: cannot be opened"),
-    ],
-)
-def test_what_cannot_be_done(
-    words: tuple[str, ...], code: int, message: str, tmp_path: Path
-) -> None:
-    output = tmp_path / "out.tsv"
-    result = call(*words, "-o", output)
-    assert (result.exit_code, result.stdout) == (code, "")
-    assert message in result.stderr and result.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_help_and_page_tell_every_kind() -> None:
     page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `([a-z][a-z-]*)` \|", page, re.MULTILINE) == list(NOISE_KINDS)

@@ -48,12 +48,6 @@ def kept(*words: str | Path, data: bytes = DATA) -> list[int]:
     return [lines.index(line) + 1 for line in output(*words, data=data).splitlines(keepends=True)]
 
 
-def refused(*words: str) -> str:
-    result = call(*words)
-    assert (result.exit_code, result.stdout_bytes) == (2, b"")
-    return result.stderr
-
-
 def test_the_best_comes_first_and_ties_stay_as_they_came() -> None:
     assert output() == b"".join(RANKED)
 
@@ -218,30 +212,6 @@ def test_a_header_that_is_taken_for_a_row_is_warned_of() -> None:
     assert warning in call(data=data).stderr
     assert "warning" not in call("--header", data=data).stderr
     assert "warning" not in call(data=LINES[4] + DATA).stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--count words", "--count and --count-side are for --top-words"),
-        ("--count-side both --top-lines 3", "--count and --count-side are for --top-words"),
-        ("--seed 3", "--seed is for --sample"),
-        ("--top-lines 1.5", "'1.5' is not a whole number"),
-        ("--top-words -3", "'-3' is not a whole number"),
-        ("--sample 10T", "'10T' is not a whole number"),
-        ("--top-fraction 1.1", "'1.1' is not a fraction from 0 to 1"),
-        ("--top-fraction 1/0", "'1/0' is not a fraction from 0 to 1"),
-        ("--top-fraction x", "'x' is not a fraction from 0 to 1"),
-        ("--min-score nan", "'nan' is not a number"),
-        ("--fold 0/10", "'0/10' is not a part such as 3/10"),
-        ("--fold 11/10", "'11/10' is not a part such as 3/10"),
-        ("--fold 3", "'3' is not a part such as 3/10"),
-        ("--column 0", "columns are counted from 1"),
-        ("--column mlp", "a column can only be named with --header"),
-    ],
-)
-def test_options_that_make_no_sense(words: str, message: str) -> None:
-    assert message in refused(*words.split())
 
 
 def test_a_pipe_that_closes_early_and_a_folder_for_what_waits(tmp_path: Path) -> None:

@@ -115,22 +115,6 @@ def test_bad_rows_and_rows_without_a_score(model: Model, tmp_path: Path) -> None
     assert call(*words, data=b"").stdout_bytes == b""
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ([], 2, "nothing says how much to keep"),
-        (["--top-lines", "5", "--clusters", "0"], 2, "0 is not in the range"),
-        (["--drop-similar", "1.5"], 2, "1.5 is not in the range"),
-        (["--drop-similar", "nan"], 2, "'nan' is not a number"),
-        (["--top-lines", "5", "--count", "words"], 2, "--count and --count-side are for"),
-        (["--top-lines", "5", "--source-vectors", "v.npy"], 2, "given vectors are --source-vec"),
-    ],
-)
-def test_usage(words: list[str], code: int, message: str) -> None:
-    done = call(*words)
-    assert done.exit_code == code and message in done.stderr
-
-
 def test_vectors_of_other_rows(model: Model, tmp_path: Path) -> None:
     file = tmp_path / "v.npy"
     np.save(file, np.ones((5, 3), np.float32))

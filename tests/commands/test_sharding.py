@@ -278,52 +278,14 @@ def test_the_columns_are_checked_once(
         assert result.stderr.count("look swapped") == times
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--shard", "0/3"], 2, "'0/3' is not a part such as 3/10"),
-        (["--shard", "4/3"], 2, "'4/3' is not a part"),
-        (["--shard", "x"], 2, "'x' is not a part"),
-        (["--shard", "1/2", "--resume", "parts"], 2, "--shard is for runs without --engine ray"),
-        (["--shard", "1/2"], 78, "stdin: only a plain file can be cut by --shard"),
-        (["--shard", "1/2", "a", "b"], 2, "--shard takes one file"),
-        (["--shard-rows", "5"], 2, "--shard-rows is for --engine ray or --resume"),
-        (["--workers", "5"], 2, "--workers is for --engine ray"),
-        (["--ray-address", "here:1"], 2, "--ray-address is for --engine ray"),
-        (["-i", "a", "b"], 2, "files are named with -i or without it, not both"),
-        (["a"], 66, "a: cannot be opened"),
-        (["a", "b"], 66, "a: cannot be opened"),
-        (["a", "b", "--resume", "parts"], 66, "a: cannot be opened"),
-        (["--engine", "ray", "--device", "cuda:1"], 2, "Ray gives each worker its GPU"),
-        (
-            ["--neighbours", "input", "--similarity", "csls", "--resume", "parts"],
-            2,
-            "--neighbours input reads the whole input: it cannot be cut",
-        ),
-    ],
-)
-def test_what_cannot_be_done_is_said(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: list[str],
-    code: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = call(folder, "score", *words)
-    assert (result.exit_code, result.stdout_bytes) == (code, b"")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert {path.name for path in tmp_path.iterdir()} <= {"parts"}
-
-
 def test_one_file_is_that_of_i(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "rows"
     path.write_bytes(INPUTS["BOM, CRLF"])
     expected = call(folder, "score", "-i", path).stdout_bytes
     assert call(folder, "score", path).stdout_bytes == expected
     assert call(folder, "score", "-", data=INPUTS["BOM, CRLF"]).stdout_bytes == expected
+    lost = call(folder, "score", "a", "b", "--resume", tmp_path / "parts")
+    assert lost.exit_code == 66 and "a: cannot be opened" in lost.stderr
 
 
 def test_a_worker_of_a_filter_has_one_thread(folder: Path) -> None:

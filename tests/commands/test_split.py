@@ -87,26 +87,3 @@ def test_the_same_file_twice_is_no_output(tmp_path: Path) -> None:
     result = call(tmp_path, "--part", "dev=1%", "-i", "@/dev.tsv")
     assert result.exit_code == 2 and "--output needs a file of its own" in result.stderr
     assert files(tmp_path) == {"dev.tsv": ROWS}
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("", "Missing option '--part'"),
-        ("--part dev", "'dev' is not NAME=N or NAME=SHARE"),
-        ("--part dev=x", "'dev=x' is not NAME=N or NAME=SHARE"),
-        ("--part a/b=1%", "'a/b' is no name"),
-        ("--part =1%", "'' is no name"),
-        ("--part dev=1% --part dev=5", "two parts are called dev"),
-        ("--part train=1%", "two parts are called train"),
-        ("--part dev=60% --part test=41%", "the shares of the parts are more than 100 %"),
-        ("--part dev=1% --by none", "--by none needs --group COLUMN"),
-        ("--part dev=1% --group doc", "a column can only be named with --header"),
-        ("--part dev=1% -o x.tsv", "'x.tsv' has no {}"),
-    ],
-)
-def test_options_that_make_no_sense(tmp_path: Path, words: str, message: str) -> None:
-    result = call(tmp_path, *words.split())
-    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert message in result.stderr
-    assert list(tmp_path.iterdir()) == []
