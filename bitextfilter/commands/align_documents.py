@@ -33,6 +33,7 @@ from bitextfilter.commands.frame.options import (
     argument,
     flag,
     option,
+    options_of,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
@@ -155,7 +156,7 @@ class _Settings:
     ModelName,
     VectorFiles,
     DocumentSettings,
-    LinkForm,
+    options_of(LinkForm, "score_first digits no_column_check form most count hole mark header"),
 )
 def main(
     run: Run, settings: _Settings, given: VectorFiles, documents: DocumentSettings, form: LinkForm

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bitextfilter.mining.monotonic import Link
+from bitextfilter.settings import from_0, from_1
+
+if TYPE_CHECKING:
+    from bitextfilter.mining.monotonic import Link
 
 
 class ChunkSide(NamedTuple):
@@ -28,10 +31,14 @@ class ChunkSide(NamedTuple):
 class ChunkSettings:
     """Where chunks end."""
 
-    most: int = 256
-    """Largest size of the longer side; a single link may be larger."""
-    hole: int = 0
-    """Most sentences without a counterpart, of both sides together, between links of a chunk."""
+    most: int = from_1(256, "paragraphs: most words of the longer side.", option="--most-words N")
+    """A single link may be larger."""
+    hole: int = from_0(
+        0,
+        "paragraphs: sentences without a counterpart that may stand between links.",
+        option="--hole N",
+    )
+    """Of both sides together."""
 
 
 class Chunk(NamedTuple):

@@ -338,15 +338,13 @@ def test_bad_json(model: Path, tmp_path: Path, line: str, message: str) -> None:
     assert f"list.jsonl:1: {message}" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["-o", "--manifest", "--rejects"])
-def test_a_list_is_not_written_over(model: Path, tmp_path: Path, option: str) -> None:
+def test_a_list_is_not_written_over(model: Path, tmp_path: Path) -> None:
     listed = tmp_path / "list.tsv"
     listed.write_text("a\tb\n")
-    done = linked(
-        model, "--documents", listed, option, listed, "-q", "--on-error", "reject", code=2
-    )
-    says_one_line(done, 2, "is written by this run")
-    assert listed.read_text() == "a\tb\n"
+    for option in ("-o", "--manifest", "--rejects"):
+        words = ("--documents", listed, option, listed, "-q", "--on-error", "reject")
+        says_one_line(linked(model, *words, code=2), 2, "is written by this run")
+        assert listed.read_text() == "a\tb\n"
 
 
 @pytest.mark.parametrize("words", [[], ["--links"], ["--min-score", "0.5"]])

@@ -51,14 +51,6 @@ def test_chunks_end_at_holes_and_at_paragraphs(model: Path, files: tuple[str, st
     assert all(row["target-unaligned"] == "0.0000" for row in rows)
 
 
-def test_a_small_hole_may_stay(model: Path, files: tuple[str, str]) -> None:
-    (row,) = rows_of(linked(model, *files, "--as", "paragraphs", "--hole", "1"))
-    assert OTHER in row["target"]
-    words = len(row["target"].split())
-    assert row["target-unaligned"] == f"{len(OTHER.split()) / words:.4f}"
-    assert row["source-unaligned"] == "0.0000"
-
-
 @pytest.mark.parametrize("count", ["words", "characters"])
 def test_chunks_are_short_enough(model: Path, files: tuple[str, str], count: str) -> None:
     def size(text: str) -> int:

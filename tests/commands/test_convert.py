@@ -66,16 +66,6 @@ def test_files_of_unequal_length(
     says_one_line(call("--from", "moses", *moses), 65, message)
 
 
-def test_neither_file_is_there_if_a_row_is_bad(tmp_path: Path) -> None:
-    source, target = tmp_path / "out.en", tmp_path / "out.de"
-    target.write_text("old")
-    rows = b"a\tb\n" * 10_000 + b"c\n"
-    result = call("--to", "moses", source, target, data=rows)
-    says_one_line(result, 65, "stdin:10001: 1 column, expected at least 2 (--tcol 2); --on-error")
-    assert [path.name for path in tmp_path.iterdir()] == ["out.de"]
-    assert target.read_text() == "old"
-
-
 def test_bad_lines_of_either_file(moses: tuple[Path, Path], tmp_path: Path) -> None:
     moses[0].write_bytes(b"a\nb\xff\nc\tc\n")
     message = f"{moses[0]}:2: the line is not UTF-8 at its byte 2; --on-error reject"
@@ -343,15 +333,6 @@ def test_a_file_that_is_packed_otherwise_than_its_name_says(tmp_path: Path) -> N
     says_one_line(call("--to", "jsonl", path), 65, message)
     message = "it is gzip: unpack it, or let its name end in .gz"
     says_one_line(call("--to", "jsonl", data=packed), 65, message)
-
-
-def test_an_input_that_is_not_there(tmp_path: Path) -> None:
-    for form in ("moses", "jsonl", "tmx"):
-        words = TMX if form == "tmx" else ()
-        files = [tmp_path / "no"] * (2 if form == "moses" else 1)
-        result = call("--from", form, *words, *files, "-o", tmp_path / "out")
-        says_one_line(result, 66, f"{tmp_path / 'no'}: cannot be opened")
-        assert list(tmp_path.iterdir()) == []
 
 
 PIECES = [b"a", b"\t", b"\n", b"\r", b'{"source": "a", "target": "b"}', b"\xff", b"\0", b"<tu>"]

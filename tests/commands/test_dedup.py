@@ -70,17 +70,6 @@ def test_which_rows_are_kept(words: str, lines: list[int]) -> None:
     assert kept(*words.split()) == [ROWS[line - 1] for line in lines]
 
 
-BORN = b"Born in 1990.\tGeboren 1990.\nBorn in 2005.\tGeboren 2005.\n"
-
-
-@pytest.mark.parametrize("match", ["normalised", "near"])
-def test_numbers_count_unless_digits_are_ignored(match: str) -> None:
-    rows = BORN.splitlines(keepends=True)
-    words = ("--match", match, "--similarity", "0.5")[: 2 + 2 * (match == "near")]
-    assert kept(*words, data=BORN) == rows
-    assert kept(*words, "--ignore", "case,punctuation,digits,space", data=BORN) == rows[:1]
-
-
 @pytest.mark.parametrize("match", ["normalised", "near"])
 def test_the_capitals_of_languages(match: str) -> None:
     data = "light\tIŞIK\nlight\tışık\nlight\tişik\n".encode()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import lzma
 import os
 import re
 import signal
@@ -53,8 +51,10 @@ def talk(run: Run) -> None:
     run.facts["seed"] = 7
 
 
-def call(*words: str | Path, data: bytes = b"", program: click.Command = count) -> Result:
-    return invoke(program, *words, data=data, code=None)
+def call(
+    *words: object, data: bytes = b"", program: click.Command = count, code: int = 0
+) -> Result:
+    return invoke(program, *words, data=data, code=code)
 
 
 def test_options_are_fields_of_settings_and_can_be_chosen_by_name() -> None:
@@ -62,7 +62,7 @@ def test_options_are_fields_of_settings_and_can_be_chosen_by_name() -> None:
     assert [each.name for each in both.parameters] == ["fail", "slow"]
     assert [getattr(each, "help", "") for each in one.parameters] == ["Slowly."]
     assert Settings() == Settings(fail=None, slow=False)
-    with pytest.raises(AssertionError):
+    with pytest.raises(KeyError):
         options_of(Settings, "fast")
 
 
@@ -78,7 +78,6 @@ def test_blas_computes_on_one_thread_unless_told(monkeypatch: pytest.MonkeyPatch
 def test_rows_pass_through_byte_for_byte() -> None:
     data = BOM + b"a\tb\t\xff\r\nccc\td\tx\ty\nee\tf"
     result = call(data=data)
-    assert result.exit_code == 0
     assert result.stdout_bytes == BOM + b"a\tb\t\xff\t1\r\nccc\td\tx\ty\t3\nee\tf\t2"
 
 
@@ -98,13 +97,12 @@ def test_a_header_that_may_be_a_row_is_warned_of_once() -> None:
 @pytest.mark.parametrize("data", [b"", BOM])
 def test_nothing_in_nothing_out(data: bytes) -> None:
     result = call(data=data)
-    assert (result.exit_code, result.stdout_bytes) == (0, data)
+    assert result.stdout_bytes == data
     assert result.stderr.startswith("bitext-count: 0 rows, 0 rejected, ")
 
 
 def test_a_bad_row_stops_and_leaves_no_file(tmp_path: Path) -> None:
-    result = call("-o", tmp_path / "out.gz", data=b"a\tb\n" * 5 + b"c\n")
-    assert result.exit_code == 65
+    result = call("-o", tmp_path / "out.gz", data=b"a\tb\n" * 5 + b"c\n", code=65)
     assert result.stderr == (
         "bitext-count: stdin:6: 1 column, expected at least 2 (--tcol 2); "
         "--on-error reject --rejects FILE keeps going\n"
@@ -116,7 +114,6 @@ def test_rejected_rows_are_kept_with_number_and_reason(tmp_path: Path) -> None:
     rejects = tmp_path / "rejects.tsv"
     data = b"a\tb\nc\r\nd\t\xff\t\0\n\te\nf\tg"
     result = call("--on-error", "reject", "--rejects", rejects, data=data)
-    assert result.exit_code == 0
     assert result.stdout_bytes == b"a\tb\t1\nc\t\r\nd\t\xff\t\0\t\n\te\t\nf\tg\t1"
     assert rejects.read_bytes() == (
         b"2\t1 column, expected at least 2 (--tcol 2)\tc\n"
@@ -142,11 +139,11 @@ def test_too_many_bad_rows_end_the_run(
     tmp_path: Path, most: str, bad: int, good: int, said: str | None
 ) -> None:
     words = ("-q", "--on-error", "reject", "--max-bad", most, "-o", tmp_path / "out")
-    result = call(*words, data=b"x\n" * bad + b"a\tb\n" * good)
+    data = b"x\n" * bad + b"a\tb\n" * good
+    result = call(*words, data=data, code=0 if said is None else 65)
     if said is None:
-        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stderr == ""
         return
-    assert result.exit_code == 65
     assert result.stderr == f"bitext-count: stdin: {said}; --on-error stop shows the first\n"
     assert list(tmp_path.iterdir()) == []
 
@@ -177,12 +174,10 @@ def test_a_file_of_another_format_is_told_with_the_command_that_converts_it(
     for name, text in files.items():
         Path(name).write_text(text, encoding="utf-8")
     first = next(iter(files))
-    result = call(*files, program=several)
-    assert result.exit_code == 65
+    result = call(*files, program=several, code=65)
     assert result.stderr.startswith(f"bitext-count: {first}:1: 1 column, expected at least 2")
     assert said in result.stderr
     result = call("--on-error", "reject", *files, program=several)
-    assert result.exit_code == 0
     assert f"warning: every row is bad: {first}:1: 1 column" in result.stderr
     assert (said in result.stderr) != ("--on-error" in said)
     assert "--on-error" not in result.stderr
@@ -205,14 +200,14 @@ def test_the_command_line_names_files_without_their_folders() -> None:
 
 
 def test_no_manifest_of_a_run_that_failed(tmp_path: Path) -> None:
-    assert call("--manifest", tmp_path / "run.json", "--fail", "InputError").exit_code == 65
+    call("--manifest", tmp_path / "run.json", "--fail", "InputError", code=65)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_may_be_its_own_output(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_bytes(b"a\tb\n" * 4)
-    assert call("-i", path, "-o", path).exit_code == 0
+    call("-i", path, "-o", path)
     assert path.read_bytes() == b"a\tb\t1\n" * 4
 
 
@@ -229,10 +224,9 @@ def test_a_file_may_be_its_own_output(tmp_path: Path) -> None:
     ],
 )
 def test_each_error_has_its_code_and_one_line(name: str, code: int) -> None:
-    result = call("--fail", name)
-    says_one_line(result, code, "bitext-count: it went wrong")
+    says_one_line(call("--fail", name, code=code), code, "bitext-count: it went wrong")
     if code != 2:
-        assert "Traceback" in call("--fail", name, "-v").stderr
+        assert "Traceback" in call("--fail", name, "-v", code=code).stderr
 
 
 def test_a_package_that_is_not_installed_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,8 +269,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
 
 
 def test_a_bug_is_shown_with_its_traceback() -> None:
-    result = call("--fail", "bug", "-q")
-    assert result.exit_code == 70
+    result = call("--fail", "bug", "-q", code=70)
     assert result.stderr.startswith("Traceback")
     assert result.stderr.endswith(
         "ValueError: it went wrong\n"
@@ -306,29 +299,7 @@ def test_a_bug_is_shown_with_its_traceback() -> None:
     ],
 )
 def test_usage_errors_are_one_line(words: list[str], message: str) -> None:
-    result = call(*words)
-    says_one_line(result, 2, message, "(see bitext-count --help)\n")
-
-
-@pytest.mark.parametrize("name", ["nothing.tsv", "nothing.tsv.gz", ""])
-def test_an_input_that_is_not_there(tmp_path: Path, name: str) -> None:
-    result = call("-i", tmp_path / name, "-o", tmp_path / "out")
-    assert result.exit_code == 66
-    assert result.stderr.startswith(f"bitext-count: {tmp_path / name}: cannot be opened: ")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_output_that_cannot_be_made(tmp_path: Path) -> None:
-    path = tmp_path / "nowhere" / "out"
-    result = call("-o", path, data=b"a\tb\n")
-    assert result.exit_code == 74
-    assert result.stderr == f"bitext-count: {path}: cannot be written: No such file or directory\n"
-
-
-def test_an_unknown_column_says_which_there_are() -> None:
-    result = call("--header", "--scol", "fr", data=b"en\tde\n")
-    assert (result.exit_code, result.stdout_bytes) == (65, b"")
-    assert "column 'fr' (--scol) is not in the header; it has en, de" in result.stderr
+    says_one_line(call(*words, code=2), 2, message, "(see bitext-count --help)\n")
 
 
 def test_help_keeps_the_example_and_tells_the_exit_codes() -> None:
@@ -344,7 +315,6 @@ def test_help_keeps_the_example_and_tells_the_exit_codes() -> None:
 
 def test_a_group_has_subcommands() -> None:
     result = call("talk", program=main)
-    assert result.exit_code == 0
     note, warning, summary = result.stderr.splitlines()
     assert note == "bitext-test talk: a note"
     assert warning == "bitext-test talk: warning: a warning"
@@ -354,13 +324,12 @@ def test_a_group_has_subcommands() -> None:
 
 @pytest.mark.parametrize("words", [[], ["shout"]])
 def test_a_group_without_a_subcommand_is_a_usage_error(words: list[str]) -> None:
-    result = call(*words, program=main)
-    says_one_line(result, 2, "ommand", "(see bitext-test --help)")
+    says_one_line(call(*words, program=main, code=2), 2, "ommand", "(see bitext-test --help)")
 
 
 def test_a_device_may_take_everything() -> None:
     words = ["--on-error", "reject", "--rejects", "/dev/null", "--manifest", "/dev/null"]
-    assert call(*words, "-o", "/dev/null", data=b"a\tb\nc\n").exit_code == 0
+    call(*words, "-o", "/dev/null", data=b"a\tb\nc\n")
 
 
 def test_elsewhere_there_is_a_line_after_a_minute_without_one(
@@ -409,10 +378,3 @@ def test_the_example_of_the_frame_is_a_command() -> None:
     exec(textwrap.dedent(example), names)
     done = call("--digits", "2", data=b"ab\tabc\n", program=names["main"])
     assert (done.exit_code, done.stdout_bytes) == (0, b"ab\tabc\t0.67\n")
-
-
-def test_compressed_in_and_out(tmp_path: Path) -> None:
-    pairs, out = tmp_path / "pairs.tsv.xz", tmp_path / "out.tsv.gz"
-    pairs.write_bytes(lzma.compress(b"a\tb\n"))
-    assert call("-i", pairs, "-o", out).exit_code == 0
-    assert gzip.decompress(out.read_bytes()) == b"a\tb\t1\n"

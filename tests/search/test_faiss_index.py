@@ -139,6 +139,18 @@ def test_what_looks_at_everything_finds_everything(sides: Sides, kind: str) -> N
     check_exact(found, sides)
 
 
+def test_an_index_that_was_not_finished_is_made_again(sides: Sides) -> None:
+    wanted = IndexSettings("ivf", 0.6)
+    tuned, folder = tune_indexes(sides, wanted), sides.neighbours.folder
+    seal = next(path for path in folder.rglob("*.json") if path.name != "tuned.json")
+    index = seal.with_suffix("")
+    whole = index.read_bytes()
+    index.write_bytes(whole[:100])
+    seal.unlink()
+    assert tune_indexes(sides, wanted) == tuned
+    assert len(index.read_bytes()) == len(whole) and seal.exists()
+
+
 def test_the_recall_said_is_that_of_the_search(sides: Sides) -> None:
     wanted = IndexSettings("ivf", 0.6)
     tuned = tune_indexes(sides, wanted)
