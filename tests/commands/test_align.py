@@ -16,12 +16,14 @@ from bitextfilter.commands.frame.documents import RowForm
 from bitextfilter.mining.comparable import MINING_SIMILARITIES, RETRIEVALS
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
+Files = tuple[Path, Path]
+
 SOURCES, TARGETS = sentences(60, 7)
 PAIRS = dict(zip(SOURCES, TARGETS, strict=True))
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
+def files(tmp_path: Path) -> Files:
     """All source sentences but the first ten; all target sentences but the last ten, backwards."""
     paths = tmp_path / "source.txt", tmp_path / "target.txt"
     for path, lines in zip(paths, (SOURCES[10:], TARGETS[49::-1]), strict=True):
@@ -38,7 +40,7 @@ def test_names_are_those_there_are() -> None:
     assert set(align._RETRIEVALS) == set(RETRIEVALS)
 
 
-def test_it_finds_the_pairs_best_first(model: Path, files: tuple[Path, Path]) -> None:
+def test_it_finds_the_pairs_best_first(model: Path, files: Files) -> None:
     done = bitext_align(model, *files)
     rows = table(done)
     assert {tuple(row[:2]) for row in rows[:40]} == {(s, PAIRS[s]) for s in SOURCES[10:50]}
@@ -51,7 +53,7 @@ def test_it_finds_the_pairs_best_first(model: Path, files: tuple[Path, Path]) ->
 
 
 def test_neither_order_nor_threads_nor_batches_change_a_score(
-    model: Path, files: tuple[Path, Path], tmp_path: Path
+    model: Path, files: Files, tmp_path: Path
 ) -> None:
     whole = bitext_align(model, *files, "-q").stdout
     for threads, batch in ((1, 7), (2, 1), (2, 512)):
@@ -63,7 +65,7 @@ def test_neither_order_nor_threads_nor_batches_change_a_score(
     assert sorted(bitext_align(model, *files, "-q").stdout.split("\n")) == sorted(whole.split("\n"))
 
 
-def test_copies_of_a_line_count_once_or_all(model: Path, files: tuple[Path, Path]) -> None:
+def test_copies_of_a_line_count_once_or_all(model: Path, files: Files) -> None:
     whole = table(bitext_align(model, *files))
     source, target, _ = whole[3]
     for path, line, times in ((files[0], source, 2), (files[1], target, 1)):
@@ -73,7 +75,7 @@ def test_copies_of_a_line_count_once_or_all(model: Path, files: tuple[Path, Path
     assert kept == [*whole[:3], *[whole[3]] * 6, *whole[4:]]
 
 
-def test_empty_files_and_no_pairs(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_empty_files_and_no_pairs(model: Path, files: Files, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.touch()
     for paths in ((empty, files[1]), (files[0], empty), (empty, empty)):
@@ -81,7 +83,7 @@ def test_empty_files_and_no_pairs(model: Path, files: tuple[Path, Path], tmp_pat
     assert table(bitext_align(model, *files, "--min-score", "99")) == []
 
 
-def test_streams_and_compression(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_streams_and_compression(model: Path, files: Files, tmp_path: Path) -> None:
     whole = bitext_align(model, *files, "-q").stdout
     packed, out = tmp_path / "target.txt.gz", tmp_path / "pairs.tsv.gz"
     packed.write_bytes(gzip.compress(files[1].read_bytes()))
@@ -98,9 +100,7 @@ def test_streams_and_compression(model: Path, files: tuple[Path, Path], tmp_path
     ("bad", "reason"),
     [(b" \t\xe2\x80\x8b", "empty"), (b"a1\ta2", "a tab in the line"), (b"a1 \xff", "not UTF-8")],
 )
-def test_bad_lines(
-    model: Path, files: tuple[Path, Path], tmp_path: Path, bad: bytes, reason: str
-) -> None:
+def test_bad_lines(model: Path, files: Files, tmp_path: Path, bad: bytes, reason: str) -> None:
     """Those of both files share the rejects."""
     whole = bitext_align(model, *files, "-q").stdout
     for path in files:
@@ -118,7 +118,7 @@ def test_bad_lines(
         assert why.startswith(f"{path}: ".encode()) and reason.encode() in why
 
 
-def test_what_is_not_there(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_what_is_not_there(model: Path, files: Files, tmp_path: Path) -> None:
     missing = bitext_align(model, files[0], tmp_path / "none", code=66)
     assert missing.stdout == "" and "none: cannot be opened" in missing.stderr
     bitext_align(tmp_path / "no-model", *files, code=66)
@@ -138,7 +138,7 @@ def test_a_rounded_nothing_has_no_sign() -> None:
 
 
 def test_the_languages_are_looked_at(
-    model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    model: Path, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check = "bitextfilter.scoring.row_checks.check_columns"
     monkeypatch.setattr(check, lambda *_: "look swapped")
