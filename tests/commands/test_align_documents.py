@@ -17,8 +17,8 @@ from bitextfilter.commands.frame.options import Common
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.documents import ListedPair
 from bitextfilter.mining import documents
+from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.documents import Alignment
-from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.scoring.model import load
 
 SOURCES, TARGETS = sentences(40, 7)
