@@ -77,10 +77,13 @@ def test_other_columns_and_endings_stay() -> None:
     assert all(line.startswith(whole[i] + b"\tclean") for i, line in clean.items())
 
 
-def test_a_header_names_the_label() -> None:
-    words = ("--header", "--scol", "de", "--tcol", "en", "--rate", "half=1")
-    lines = lines_of(*words, data=b"en\tde\nA B C D E F\ta b c d e f\n")
+def test_a_header_names_the_label_and_a_clean_row_keeps_all_its_quality() -> None:
+    words = ("--header", "--scol", "de", "--tcol", "en", "--rate")
+    lines = lines_of(*words, "half=1", data=b"en\tde\nA B C D E F\ta b c d e f\n")
     assert lines == [b"en\tde\tlabel\n", b"A B C d e f\ta b c d e f\thalf\n"]
+    head, row = lines_of(*words, "half=0", "--original", data=b"en\tde\nA B C\ta b c\n")
+    assert head == b"en\tde\tlabel\tquality\tsource\ttarget\n"
+    assert row == b"A B C\ta b c\tclean\t1\ta b c\tA B C\n"
 
 
 def test_pairs_outside_stay_clean_or_are_dropped(tmp_path: Path) -> None:
@@ -142,13 +145,6 @@ def test_mistakes_are_a_group_with_tables_of_words(tmp_path: Path) -> None:
     assert "without word-by-word, which needs a dictionary (--lexicon)" in told
 
 
-def test_a_clean_row_keeps_all_its_quality() -> None:
-    words = ("--header", "--scol", "de", "--tcol", "en", "--rate", "half=0", "--original")
-    head, row = lines_of(*words, data=b"en\tde\nA B C\ta b c\n")
-    assert head == b"en\tde\tlabel\tquality\tsource\ttarget\n"
-    assert row == b"A B C\ta b c\tclean\t1\ta b c\tA B C\n"
-
-
 def test_a_table_of_words_with_too_few_columns_is_named(tmp_path: Path) -> None:
     path = tmp_path / "related.tsv"
     path.write_text("en\tbig\tsmall\nen\tbig\n")
@@ -158,13 +154,10 @@ def test_a_table_of_words_with_too_few_columns_is_named(tmp_path: Path) -> None:
 
 
 def test_help_and_page_tell_every_kind() -> None:
+    """And the page, how many negations there are."""
     page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `([a-z][a-z-]*)` \|", page, re.MULTILINE) == list(NOISE_KINDS)
     paragraph = call("--help").stdout.split("Kinds of")[1].split("A kind is drawn")[0]
     assert re.findall(r"^ +([a-z-]+)  ", paragraph, re.MULTILINE) == list(NOISE_KINDS)
-
-
-def test_the_page_tells_how_many_negations_there_are() -> None:
-    page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
     (names,) = re.findall(r"There are negations for (.*?);", page, re.DOTALL)
     assert len(re.split(", | and ", re.sub(r"\s+", " ", names))) == len(REMOVABLE_NEGATIONS)
