@@ -99,7 +99,10 @@ def imported(tree: ast.Module, package: str) -> Iterator[tuple[int, str]]:
             parents = package.split(".")[: -(node.level - 1) or None] if node.level else []
             base = ".".join([*parents, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and "import_module" in (
+            getattr(node.func, "attr", ""),
+            getattr(node.func, "id", ""),
+        ):
             constants = [a.value for a in node.args if isinstance(a, ast.Constant)]
             yield from ((node.lineno, name) for name in constants if isinstance(name, str))
 
@@ -138,7 +141,7 @@ def stream_faults(path: str, tree: ast.Module) -> Iterator[str]:
         return
     for node in ast.walk(tree):
         name = ""
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "sys":
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "sys":
             name = node.attr if node.attr in STREAMS else ""
         elif isinstance(node, ast.ImportFrom) and node.module == "sys":
             name = next((alias.name for alias in node.names if alias.name in STREAMS), "")

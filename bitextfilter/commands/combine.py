@@ -17,6 +17,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.io.files import read_small
 from bitextfilter.io.rows import BadRow, Row
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-combine combiner.json --column 3 --column 5 scored.tsv.gz | bitext-rank
     """
     from bitextfilter.io.columns import NumberColumns
-    from bitextfilter.io.files import read_small
     from bitextfilter.scoring.score_combiner import combiner_of
 
     path, files = settings.combiner, run.row_settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import click
 
@@ -23,6 +23,9 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.formats.base import (
     FORMATS,
     FormatSettings,
+    PairReader,
+    PairWriter,
+    UnfitError,
     format_of,
     formats_by_option,
     read_formats,
@@ -39,9 +42,6 @@ from bitextfilter.io.files import (
 )
 from bitextfilter.io.rows import WINDOW_BYTES, BadRow, Columns, RowReader, TextColumn
 from bitextfilter.languages import read_language
-
-if TYPE_CHECKING:
-    from bitextfilter.corpus.formats.base import PairReader, PairWriter
 
 
 def _two_names(value: str) -> tuple[str, str]:
@@ -281,8 +281,6 @@ def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence
 
 def _written(run: Run, reader: PairReader, writer: PairWriter) -> Iterator[tuple[bytes, ...]]:
     """Yield the bytes of each good pair for each output."""
-    from bitextfilter.corpus.formats.base import UnfitError
-
     for pair in reader:
         run.counts["rows"] += 1
         if isinstance(pair, BadRow):

@@ -26,6 +26,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH, DedupSettings
+from bitextfilter.corpus.formats.base import format_of
 from bitextfilter.io.files import is_table, open_input, open_rows, without_ending
 from bitextfilter.io.rows import (
     SIDES,
@@ -154,8 +155,6 @@ class _Others:
                 raise click.UsageError(f"--{name} is for --against-match near")
         if "-" in self.files:
             raise click.UsageError("--against needs a file, not stdin")
-        from bitextfilter.corpus.formats.base import format_of
-
         for path in self.files:
             if (form := format_of(path)) not in (None, "tsv", "parquet", "arrow"):
                 raise click.UsageError(

@@ -23,6 +23,18 @@ from bitextfilter.commands.frame.words import Words
 from bitextfilter.errors import InputError, ModelError, NotFoundError
 from bitextfilter.io.files import read_small, stream_name
 from bitextfilter.io.records import json_bytes, parse_json
+from bitextfilter.models.folders import (
+    check_replaceable,
+    copy_model,
+    file_sizes,
+    find_model,
+    model_digest,
+    naming_pair,
+    pair_of_more,
+    read_config,
+    shipped_models,
+    writing_folder,
+)
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
@@ -58,7 +70,6 @@ def list_models(run: Run) -> None:
 
         bitext-models list | cut -f 1
     """
-    from bitextfilter.models.folders import file_sizes, model_digest, read_config, shipped_models
     from bitextfilter.scoring.inspection import purpose
 
     output = run.output("-")
@@ -105,7 +116,6 @@ def show_model(run: Run, settings: _Shown) -> None:
         bitext-models show en-de | grep ^threshold.filtering.mlp
         bitext-models show --card en-de
     """
-    from bitextfilter.models.folders import find_model
     from bitextfilter.scoring.inspection import describe_model
     from bitextfilter.scoring.thresholds import read_grades
 
@@ -188,8 +198,6 @@ def inspect_model(run: Run, settings: _Named) -> None:
 
         bitext-models inspect en-de
     """
-    from bitextfilter.models.folders import file_sizes, find_model, model_digest, read_config
-
     folder = find_model(settings.name)
     facts = {"name": settings.name, "folder": str(folder), "digest": model_digest(folder)}
     files, config = file_sizes(folder), read_config(folder)
@@ -219,7 +227,6 @@ def verify_models(run: Run, settings: _Verified) -> None:
 
         bitext-models verify en-de my-model
     """
-    from bitextfilter.models.folders import find_model, model_digest
     from bitextfilter.scoring.inspection import verify_model
 
     output = run.output("-")
@@ -268,15 +275,6 @@ def recommend(run: Run, settings: _Recommended) -> None:
         bitext-evaluate filtering --suggest-threshold --json --model my-model clean.tsv > cut.json
         bitext-models recommend my-model cut.json -o my-model
     """
-    from bitextfilter.models.folders import (
-        check_replaceable,
-        copy_model,
-        find_model,
-        model_digest,
-        pair_of_more,
-        read_config,
-        writing_folder,
-    )
     from bitextfilter.scoring.thresholds import merge_thresholds, write_thresholds
 
     folder, similarity = Path(settings.folder), settings.similarity
@@ -320,13 +318,6 @@ def grade(run: Run, settings: _Graded) -> None:
 
         bitext-models grade my-multi --weak-above 25 en,cs=talks.tsv en,pl,-=more.tsv -o my-multi
     """
-    from bitextfilter.models.folders import (
-        check_replaceable,
-        copy_model,
-        find_model,
-        naming_pair,
-        writing_folder,
-    )
     from bitextfilter.scoring.thresholds import merge_grades, read_grades, write_grades
     from bitextfilter.training.multilingual_training import grade_languages
 
@@ -378,7 +369,6 @@ def join(run: Run, settings: _Joined) -> None:
 
         bitext-models join en-de my-autoencoder --weight 0.25 --pairs clean.tsv.gz -o my-model
     """
-    from bitextfilter.models.folders import find_model
     from bitextfilter.training.encoder_training import join_models
 
     models = find_model(settings.first), find_model(settings.second)
@@ -405,7 +395,6 @@ def prune(run: Run, settings: _Pruned) -> None:
 
         bitext-models prune my-multi --languages de,cs -o my-de-cs
     """
-    from bitextfilter.models.folders import find_model
     from bitextfilter.training.multilingual_training import prune_model
 
     output = Path(settings.folder)
@@ -442,7 +431,6 @@ def export(run: Run, settings: _Exported) -> None:
         bitext-models export my-model --to sentence-transformers -o exported
     """
     from bitextfilter.encoders.export import export_encoder
-    from bitextfilter.models.folders import find_model
 
     output, source = Path(settings.folder), find_model(settings.name)
     run.counts.update(export_encoder(source, settings.form, settings.language, output))

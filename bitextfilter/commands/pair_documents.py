@@ -33,13 +33,18 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.words import as_languages
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.documents import FileUses, ListedDocument, ListedPair, read_collection
+from bitextfilter.io.documents import (
+    DocumentStore,
+    FileUses,
+    ListedDocument,
+    ListedPair,
+    read_collection,
+)
 from bitextfilter.io.files import locked
 from bitextfilter.io.records import json_bytes
 from bitextfilter.io.work_folder import passing_folder
 
 if TYPE_CHECKING:
-    from bitextfilter.io.documents import DocumentStore
     from bitextfilter.mining.comparable import Mined
     from bitextfilter.mining.document_pairing import DocumentPairer
     from bitextfilter.scoring.model import Model

@@ -29,6 +29,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import Row, WantedColumn
+from bitextfilter.models.folders import naming_pair
 
 if TYPE_CHECKING:
     from bitextfilter.io.ranking import Ranked, RankedRows, ScoredRows, Selection, SelectionSettings
@@ -139,7 +140,6 @@ class _Incoming:
 
     def least(self, similarity: str | None) -> float | None:
         """Return the number of --min-score, for the measure of --similarity if it is given."""
-        from bitextfilter.models.folders import naming_pair
         from bitextfilter.scoring.thresholds import measure_of
 
         wanted, run, reader = self._settings.min_score, self._run, self.reader

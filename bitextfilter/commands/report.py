@@ -24,6 +24,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import make_folder
 from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of, optional
+from bitextfilter.models.folders import languages_of, naming_pair
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Corpus, Report
@@ -201,8 +202,6 @@ def _check_names(settings: _Settings, reader: RowReader, other: RowReader) -> No
 
 def _recommended(run: Run, settings: _Settings, names: Sequence[str]) -> dict[str, float]:
     """Return the cuts that the model recommends, by the names of scores; warn of none at all."""
-    from bitextfilter.models.folders import languages_of, naming_pair
-
     if settings.model is None:
         return {}
     model, cuts, problems = settings.model, {}, []

@@ -15,6 +15,7 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.exits import tell
 from bitextfilter.commands.frame.options import COUNT, argument, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.settings import nearest
 
 if TYPE_CHECKING:
     from bitextfilter.recipes.recipe import Plan, Spelling, Value
@@ -128,7 +129,6 @@ def spell(words: Sequence[str], options: Mapping[str, Value], arguments: Sequenc
     Raises WrongOptionError.
     """
     from bitextfilter.recipes.recipe import Spelling, WrongOptionError
-    from bitextfilter.settings import nearest
 
     found = _command(words)
     known = _options(found)
@@ -153,7 +153,6 @@ def _command(words: Sequence[str]) -> click.Command:
     """Return the command of a name, and perhaps of a subcommand. Raises WrongOptionError."""
     from bitextfilter.commands.main import COMMANDS, command_of
     from bitextfilter.recipes.recipe import WrongOptionError
-    from bitextfilter.settings import nearest
 
     name = words[0]
     if name not in COMMANDS or name in ("bitext", "bitext-run"):

@@ -16,6 +16,7 @@ from bitextfilter.errors import OutputError
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import stream_name, write_whole
 from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank, row_windows
+from bitextfilter.models.folders import CONFIG
 
 _KINDS = ("unigram", "sentencepiece-bpe", "bpe", "morfessor", "none")
 _WINDOW = 8192
@@ -68,7 +69,6 @@ def _learn(run: Run, learning: _Learning) -> None:
 
         bitext-segment learn --kind bpe --merges 20000 -o pieces pairs.tsv.gz
     """
-    from bitextfilter.models.folders import CONFIG
     from bitextfilter.text.normalise import Normalisation
     from bitextfilter.text.segment import SegmenterSettings, learn_segmenter, save_segmenter
 

@@ -25,6 +25,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.io.files import open_outputs
 from bitextfilter.io.rows import SIDES, Row, RowReader, optional
+from bitextfilter.text.wording import IGNORABLE
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.selection import SplitSettings, Splitter
@@ -111,7 +112,6 @@ class _Settings:
     def definition(self) -> SplitSettings:
         """Return the parts and groups."""
         from bitextfilter.corpus.selection import Part, SplitSettings
-        from bitextfilter.text.wording import IGNORABLE
 
         parts = tuple(Part(name, size) for name, size in self.parts)
         ignore = None if self.match == "exact" else IGNORABLE

@@ -30,6 +30,7 @@ from bitextfilter.commands.frame.training import (
 )
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, number_of
+from bitextfilter.models.folders import check_replaceable, is_foreign, naming_pair
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
@@ -110,7 +111,6 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
         bitext-train-classifier --noisy crawl.tsv.gz --negatives worst:60% -o my-model clean.tsv
     """
-    from bitextfilter.models.folders import is_foreign, naming_pair
     from bitextfilter.scoring.model import load
     from bitextfilter.training import classifier_training as workflow
     from bitextfilter.training.start import check_start
@@ -236,7 +236,6 @@ def _noisy_corpus(
 
 def _plan(settings: _Settings, chosen: TrainingOptions) -> ClassifierConfig:
     """Return the configuration. Raises UsageError for options that do not go together."""
-    from bitextfilter.models.folders import check_replaceable
     from bitextfilter.training.classifier_training import ClassifierConfig, Negatives
 
     plan = ClassifierConfig.from_dict(

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command, needs_none_of
 from bitextfilter.commands.frame.options import as_column, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.io.rows import Row
+from bitextfilter.settings import from_mapping
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.training.combiner import DirectedColumns, GradedScores
 
 _FOREST = "isolation-forest"
@@ -95,7 +95,7 @@ class _Settings:
 @command(
     "bitext-train-combiner",
     _Settings,
-    bootstrap_options(),
+    Bootstrap,
     training_settings("training.combiner.CombinerSettings", seed=""),
     row_options("input header errors files"),
     uses="",
@@ -130,7 +130,6 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap, training: Training
 
 def _train(run: Run, settings: _Settings, bootstrap: Bootstrap, training: TrainingOptions) -> None:
     """Read the rows, and write the combiner and the table."""
-    from bitextfilter.settings import from_mapping
     from bitextfilter.training.combiner import CombinerSettings, TrainedCombiner
 
     kind = {} if settings.kind is None else {"kind": settings.kind}

@@ -23,6 +23,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
+from bitextfilter.io.files import read_lines
 
 if TYPE_CHECKING:
     from bitextfilter.papers.mapping import EmbeddingConfig, Induced, Seeds
@@ -217,8 +218,6 @@ def _sides(
 
 def _tokens(run: Run, paths: Sequence[str], cut: _Cut) -> Iterator[list[str]]:
     """Yield the tokens of every line of some files."""
-    from bitextfilter.io.files import read_lines
-
     lines = chain.from_iterable(map(read_lines, paths))
     while window := list(islice(lines, _WINDOW)):
         run.counts["lines"] += len(window)

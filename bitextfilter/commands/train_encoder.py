@@ -23,6 +23,7 @@ from bitextfilter.commands.frame.training import (
     weighted,
 )
 from bitextfilter.commands.frame.words import as_language
+from bitextfilter.models.folders import read_config, unverified
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
@@ -150,7 +151,6 @@ def _training(
     architecture: str, settings: _Settings, columns: PairColumns
 ) -> tuple[type[EncoderTraining], TrainingFiles]:
     """The kind of training, and its files. Raises UsageError for files that do not fit."""
-    from bitextfilter.models.folders import read_config, unverified
     from bitextfilter.papers.pivot import PivotTraining
     from bitextfilter.training.encoder_training import EncoderTraining
 
@@ -170,7 +170,7 @@ def _training(
 
 def _multilingual_files(settings: _Settings) -> TrainingFiles:
     """The training files of more than two languages. UsageError for options of two."""
-    from bitextfilter.training.runs import MultilingualFiles, TrainingFiles
+    from bitextfilter.training.runs import MultilingualFiles
 
     two = ("parallel", "source_text", "target_text", "pivot", "source_pivot", "target_pivot")
     for name in (*two, "scol", "tcol", "dev_scol", "dev_tcol"):
@@ -185,22 +185,14 @@ def _multilingual_files(settings: _Settings) -> TrainingFiles:
     usual = settings.languages if len(settings.languages) == 2 else ()
     pairs = [language_file(*weighted(text, "--pairs"), usual) for text in settings.pairs]
     development = [language_file(text, usual=usual) for text in settings.development]
-    return TrainingFiles(
-        languages=settings.languages,
-        pairs=[],
-        development=None,
-        starts=settings.start,
-        segmenter=settings.segmenter,
-        vectors=settings.embeddings,
-        multilingual=MultilingualFiles(pairs, development),
-    )
+    multilingual = MultilingualFiles(pairs, development)
+    return settings.files([], development=None, starts=settings.start, multilingual=multilingual)
 
 
 def _files(architecture: str, settings: _Settings, columns: PairColumns) -> TrainingFiles:
     """The training files. Raises UsageError for those that the architecture lacks or has not."""
     from bitextfilter.encoders.registry import PIVOT
     from bitextfilter.training.data import PairFile
-    from bitextfilter.training.runs import TrainingFiles
 
     pairs, pivot = [], None
     if architecture == PIVOT:
@@ -212,14 +204,11 @@ def _files(architecture: str, settings: _Settings, columns: PairColumns) -> Trai
         pairs = pair_files(settings.pairs, settings.parallel, columns.training)
     if len(settings.development) > 1:
         raise click.UsageError("--development is one file, but for more than two languages")
-    return TrainingFiles(
-        languages=settings.languages,
-        pairs=pairs,
+    return settings.files(
+        pairs,
         development=PairFile(settings.development[0], columns=columns.development),
         monolingual={0: settings.source_text, 1: settings.target_text},
         starts=settings.start,
-        segmenter=settings.segmenter,
-        vectors=settings.embeddings,
         pivot=pivot,
     )
 

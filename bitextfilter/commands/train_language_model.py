@@ -10,6 +10,7 @@ from bitextfilter.commands.frame.options import as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
 from bitextfilter.io.rows import TextColumn
+from bitextfilter.settings import from_mapping
 
 if TYPE_CHECKING:
     pass
@@ -52,7 +53,6 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         bitext-train-language-model --column 2 -o german.arpa.gz < pairs.tsv
         bitext-filter --rule perplexity:target=german.arpa.gz,maximum=500 < crawl.tsv
     """
-    from bitextfilter.settings import from_mapping
     from bitextfilter.text.ngram_model import write_arpa
     from bitextfilter.text.words import TokenUnits
     from bitextfilter.training.monolingual import NgramSettings, TokenCorpus, estimate

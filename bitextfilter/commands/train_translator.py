@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,10 +19,7 @@ from bitextfilter.commands.frame.training import (
     run_environment,
     training_settings,
 )
-from bitextfilter.io.rows import WantedColumn
-
-if TYPE_CHECKING:
-    from bitextfilter.io.rows import Columns
+from bitextfilter.io.rows import Columns, WantedColumn
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,6 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
             --development dev.tsv --dev-scol 2 --dev-tcol 1 -o de-en
     """
     from bitextfilter.training.data import PairFile
-    from bitextfilter.training.runs import TrainingFiles
     from bitextfilter.training.translator_training import TranslatorConfig, TranslatorTraining
 
     config = TranslatorConfig.from_dict(chosen.values(settings.architecture))
@@ -84,12 +79,9 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
     environment = run_environment(run, error, 8 if settings.quantise else 32, settings.resume)
     run.facts["seed"] = config.training.seed
     own, development = _templated(settings, columns)
-    files = TrainingFiles(
-        languages=settings.languages,
-        pairs=pair_files(settings.pairs, settings.parallel, own),
+    files = settings.files(
+        pair_files(settings.pairs, settings.parallel, own),
         development=PairFile(settings.development, columns=development),
-        segmenter=settings.segmenter,
-        vectors=settings.embeddings,
     )
     progress = TranslatorTraining(config, files, environment).run()
     run.counts["updates"] = progress.update

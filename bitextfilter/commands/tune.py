@@ -23,6 +23,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import PairColumns, embeddings_option
 from bitextfilter.errors import InputError
+from bitextfilter.io.drafts import temporary_folder
 
 if TYPE_CHECKING:
     from bitextfilter.tuning.trials import Grid, Point, ResultTable, TuningTask
@@ -133,7 +134,6 @@ class _Work(NamedTuple):
 
 def _task(run: Run, settings: _Settings, columns: PairColumns) -> TuningTask:
     """Return the settings and files that all points share."""
-    from bitextfilter.io.drafts import temporary_folder
     from bitextfilter.training.data import PairFile
     from bitextfilter.tuning.trials import TuningTask
 

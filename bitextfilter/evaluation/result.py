@@ -12,16 +12,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import isfinite, isnan
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bitextfilter import __version__
-from bitextfilter.arrays import Floats
 from bitextfilter.io.files import in_utf_8
 from bitextfilter.io.records import json_bytes
+from bitextfilter.settings import from_0, from_1
 
-Statistic = Callable[[Sequence[Floats]], Floats]
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bitextfilter.arrays import Floats
+
+Statistic: TypeAlias = "Callable[[Sequence[Floats]], Floats]"
 """Maps the counts of each stratum's cells to figures, in an array of any shape."""
 
 CONFIDENCE = 0.95
@@ -34,8 +37,8 @@ _FEW_ROWS = 8
 class Bootstrap:
     """The number of resamples, and their seed."""
 
-    resamples: int = 1000
-    seed: int = 1
+    resamples: int = from_1(1000, "Resamples of the intervals.", option="--bootstrap N")
+    seed: int = from_0(1, "Seed of the resamples.", option="--seed")
 
     @property
     def facts(self) -> dict[str, int]:
@@ -53,6 +56,8 @@ class Estimate(NamedTuple):
 
 def resamples(strata: Sequence[Floats], bootstrap: Bootstrap) -> Iterator[list[Floats]]:
     """Yield the strata drawn anew, each with its own number of rows, one resample at a time."""
+    import numpy as np
+
     generator = np.random.default_rng(bootstrap.seed)
     draws = [_drawer(counts, generator) for counts in strata]
     for _ in range(bootstrap.resamples):
@@ -61,6 +66,8 @@ def resamples(strata: Sequence[Floats], bootstrap: Bootstrap) -> Iterator[list[F
 
 def _drawer(counts: Floats, generator: np.random.Generator) -> Callable[[], Floats]:
     """Return a function that draws a stratum anew; both ways have the same distribution."""
+    import numpy as np
+
     cells, rows = len(counts), int(counts.sum())
     if rows > _FEW_ROWS * cells:
         return lambda: generator.multinomial(rows, counts / rows).astype(np.float64)
@@ -84,6 +91,8 @@ def estimates(strata: Sequence[Floats], statistic: Statistic, bootstrap: Bootstr
     Returns:
         Value, low and high end: ``(3, ...)``.
     """
+    import numpy as np
+
     drawn = np.stack([statistic(again) for again in resamples(strata, bootstrap)])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)

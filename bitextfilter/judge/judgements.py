@@ -34,6 +34,7 @@ from bitextfilter.io.files import (
 )
 from bitextfilter.io.programs import Lines, PoolSettings, ProgramPool, question_line
 from bitextfilter.io.rows import number_of
+from bitextfilter.settings import from_0, from_1, setting
 
 SIDES = ("source", "target")
 FACTS = ("row", "reason", "weight")
@@ -51,6 +52,20 @@ _DIGITS = 16
 def pair_digest(source: str, target: str) -> str:
     """Return the digest of a pair: 16 hexadecimal digits of the SHA-256 of both texts."""
     return hashlib.sha256(in_utf_8(f"{source}\t{target}")).hexdigest()[:_DIGITS]
+
+
+@dataclass(frozen=True)
+class SampleSettings:
+    """The number of rows to draw, and their shares."""
+
+    cut: float | None = setting(
+        None, "The cut to examine; half of the rows are near.", option="--cut C"
+    )
+    """Of the first score; None: no rows are drawn for being near it."""
+    count: int = from_1(300, "Rows to draw.", option="--count")
+    near: float = setting(0.5, "The share of rows near the cut, 0 to 1.", option="--near-cut SHARE")
+    per_rule: int = from_1(5, "The most rows of each rule in --dropped.", option="--per-rule")
+    seed: int = from_0(1, "Seed of the draw.", option="--seed")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from bitextfilter.arrays import Indices, Integers, Keys, Scores
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import in_utf_8, lines_of, open_input, without_ending
 from bitextfilter.io.rows import Row, RowParser, number_of
-from bitextfilter.judge.judgements import RULE
+from bitextfilter.judge.judgements import RULE, SampleSettings
 from bitextfilter.reports.survey import LARGEST
 from bitextfilter.text.wording import IGNORABLE, normaliser
 
@@ -48,20 +48,6 @@ _SPARE, _FEWEST = 4, 20
 TENTHS = 10
 
 Strata = NDArray[np.uint16]
-
-
-@dataclass(frozen=True)
-class SampleSettings:
-    """The number of rows to draw, and their shares."""
-
-    count: int = 300
-    cut: float | None = None
-    """The cut of the first score; None: no rows are drawn for being near it."""
-    near: float = 0.5
-    """The share of rows near the cut, 0 to 1."""
-    per_rule: int = 5
-    """The most rows of a rule."""
-    seed: int = 1
 
 
 @dataclass(frozen=True)

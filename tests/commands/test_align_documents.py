@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from bitextfilter.commands.frame.options import Common
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.documents import ListedPair
 from bitextfilter.mining import documents
+from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.documents import Alignment
-from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.scoring.model import load
 
 Files = tuple[Path, Path]
@@ -146,7 +147,8 @@ def test_the_model_is_asked_as_it_should_be(
     monkeypatch.setattr(documents, "align_by_vectors", spy)
     linked(model, *files, "--largest", "3", "--skip", "0.5")
     (given,) = calls
-    assert given["settings"] == LinkSettings(3, 0.5)
+    own = fields(LinkSettings)
+    assert [getattr(given["settings"], one.name) for one in own] == [*astuple(LinkSettings(3, 0.5))]
     for found, known in zip(given["model"].background, ("source", "target"), strict=True):
         assert (found == getattr(loaded.background, known)).all()
     assert given["model"].scorer is None

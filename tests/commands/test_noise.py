@@ -77,10 +77,13 @@ def test_other_columns_and_endings_stay() -> None:
     assert all(line.startswith(whole[i] + b"\tclean") for i, line in clean.items())
 
 
-def test_a_header_names_the_label() -> None:
-    words = ("--header", "--scol", "de", "--tcol", "en", "--rate", "half=1")
-    lines = lines_of(*words, data=b"en\tde\nA B C D E F\ta b c d e f\n")
+def test_a_header_names_the_label_and_a_clean_row_keeps_all_its_quality() -> None:
+    words = ("--header", "--scol", "de", "--tcol", "en", "--rate")
+    lines = lines_of(*words, "half=1", data=b"en\tde\nA B C D E F\ta b c d e f\n")
     assert lines == [b"en\tde\tlabel\n", b"A B C d e f\ta b c d e f\thalf\n"]
+    head, row = lines_of(*words, "half=0", "--original", data=b"en\tde\nA B C\ta b c\n")
+    assert head == b"en\tde\tlabel\tquality\tsource\ttarget\n"
+    assert row == b"A B C\ta b c\tclean\t1\ta b c\tA B C\n"
 
 
 def test_pairs_outside_stay_clean_or_are_dropped(tmp_path: Path) -> None:
@@ -142,13 +145,6 @@ def test_mistakes_are_a_group_with_tables_of_words(tmp_path: Path) -> None:
     assert "without word-by-word, which needs a dictionary (--lexicon)" in told
 
 
-def test_a_clean_row_keeps_all_its_quality() -> None:
-    words = ("--header", "--scol", "de", "--tcol", "en", "--rate", "half=0", "--original")
-    head, row = lines_of(*words, data=b"en\tde\nA B C\ta b c\n")
-    assert head == b"en\tde\tlabel\tquality\tsource\ttarget\n"
-    assert row == b"A B C\ta b c\tclean\t1\ta b c\tA B C\n"
-
-
 def test_a_table_of_words_with_too_few_columns_is_named(tmp_path: Path) -> None:
     path = tmp_path / "related.tsv"
     path.write_text("en\tbig\tsmall\nen\tbig\n")
@@ -157,42 +153,11 @@ def test_a_table_of_words_with_too_few_columns_is_named(tmp_path: Path) -> None:
     assert f"{path}:2: expected 3 columns with text (--related)" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ((), 2, "Missing option '--rate'"),
-        (("--rate", "copied"), 2, "'copied' is not KIND=RATE"),
-        (("--rate", "copied=much"), 2, "'copied=much' is not KIND=RATE"),
-        (("--rate", "copied=0.1", "--rate", "copied=0.2"), 2, "--rate has a kind twice"),
-        (("--rate", "translated=0.1"), 78, "'translated' is none of shuffled,"),
-        (("--rate", "copied=1.5"), 78, "a rate of 1.5 for 'copied'"),
-        (("--rate", "all=0.9", "--rate", "copied=0.2"), 78, "add up to 1.1"),
-        (("--rate", "wrong-language=1"), 78, "needs foreign sentences (--foreign)"),
-        (("--rate", "negation=1"), 78, "needs a language (--languages)"),
-        (("--rate", "copied=1", "--languages", "en"), 2, "expected two languages"),
-        (("--rate", "copied=1", "--words", "9-3"), 2, "'9-3' is not a range"),
-        (("--rate", "copied=1", "--words", "0-3"), 2, "'0-3' is not a range"),
-        (("--rate", "copied=1", "--foreign", "nowhere.txt"), 66, "nowhere.txt: cannot be opened"),
-    ],
-)
-def test_what_cannot_be_done(
-    words: tuple[str, ...], code: int, message: str, tmp_path: Path
-) -> None:
-    output = tmp_path / "out.tsv"
-    result = call(*words, "-o", output)
-    assert (result.exit_code, result.stdout) == (code, "")
-    assert message in result.stderr and result.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_help_and_page_tell_every_kind() -> None:
+    """And the page, how many negations there are."""
     page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `([a-z][a-z-]*)` \|", page, re.MULTILINE) == list(NOISE_KINDS)
     paragraph = call("--help").stdout.split("Kinds of")[1].split("A kind is drawn")[0]
     assert re.findall(r"^ +([a-z-]+)  ", paragraph, re.MULTILINE) == list(NOISE_KINDS)
-
-
-def test_the_page_tells_how_many_negations_there_are() -> None:
-    page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
     (names,) = re.findall(r"There are negations for (.*?);", page, re.DOTALL)
     assert len(re.split(", | and ", re.sub(r"\s+", " ", names))) == len(REMOVABLE_NEGATIONS)

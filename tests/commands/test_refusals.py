@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
 import pytest
 from console import invoke, says_one_line
+from toys import sentences
+
+from bitextfilter.encoders.expressions import PARTS
 
 FILES = {
     "test.tsv": b"Hello!\tHallo!\n",
@@ -14,7 +18,45 @@ FILES = {
     "bad.tsv": b"a\tb\nonly\n",
     "bytes.txt": b"a\n\xff\n",
     "pair": b"one two\n",
+    "empty": b"",
+    "run.json": b"{}",
+    "bad.json": b"{",
+    "2.vec": b"a1 1 2\n",
+    "3.vec": b"a1 1 2 3\n",
+    "other.vec": b"b 1 2\n",
+    "cut.vec": b"a1 1 2 3 4 5 6 7 8\na2 1\n",
+    "bytes.vec": b"good 1 2\n\xff\n",
+    "z.vec": b"z 1 2 3 4 5 6 7 8\n",
+    "grid.toml": b'architecture = "averaging"\ntraining.ranking = 1\nshape.embedding = 8\n',
 }
+for _name, _count, _seed in (("train", 60, 1), ("dev", 20, 2)):
+    _sides = sentences(_count, _seed)
+    _rows = "".join(f"{one}\t{other}\n" for one, other in zip(*_sides, strict=True))
+    FILES[f"{_name}.tsv"] = _rows.encode()
+    for _side, _letter in zip(_sides, "ab", strict=True):
+        FILES[f"{_name}.{_letter}"] = "".join(f"{line}\n" for line in _side).encode()
+for _name, _shape in (
+    ("autoencoder", {"embedding": 8, "hidden": 4}),
+    ("pivot", {"embedding": 8, "hidden": 4}),
+    ("transformer", {"width": 8, "heads": 2, "layers": 1, "feed_forward": 8}),
+):
+    _settings = {"architecture": _name, "shape": _shape, "segmentation": {"kind": "none"}}
+    FILES[f"{_name}.json"] = json.dumps(_settings).encode()
+
+SHORT = {
+    "TRIGRAM": "--set shape={} --architecture trigram",
+    "WORD": "--set shape={} --architecture word",
+    "TEXTS": "--source-text train.a --target-text train.a",
+    "VECTORS": "--source-vectors 2.vec --target-vectors",
+    "REPAIRED": "--negatives repaired",
+    "TRAINED": "-q -o model --languages aa,ba --threads 1 --development dev.tsv --settings",
+}
+GRAMMAR = (
+    f"it is autoencoder, pivot, averaging, or parts ({', '.join(PARTS)}), added with + and side by"
+    " side with a comma: word+lstm,trigram"
+)
+MONOLINGUAL = "has no effect: nothing autoencodes it; set training.autoencoding above 0"
+TRIPLET = " has no effect without training.triplet above 0: set that, or leave training."
 REFUSED = {
     "bitext-align-documents": [
         ("a b --similarity csls", 2, "No such option --similarity; did you mean --split?"),
@@ -219,18 +261,301 @@ REFUSED = {
         ("--one xx", 2, "'xx' is not the code of a language"),
         ("--languages de,xx", 2, "'xx' is not the code of a language"),
     ],
+    "bitext-rank": [
+        ("--count words", 2, "--count and --count-side are for --top-words"),
+        ("--count-side both --top-lines 3", 2, "--count and --count-side are for --top-words"),
+        ("--seed 3", 2, "--seed is for --sample"),
+        ("--top-lines 1.5", 2, "'1.5' is not a whole number"),
+        ("--top-words -3", 2, "'-3' is not a whole number"),
+        ("--sample 10T", 2, "'10T' is not a whole number"),
+        ("--top-fraction 1.1", 2, "'1.1' is not a fraction from 0 to 1"),
+        ("--top-fraction 1/0", 2, "'1/0' is not a fraction from 0 to 1"),
+        ("--top-fraction x", 2, "'x' is not a fraction from 0 to 1"),
+        ("--min-score nan", 2, "'nan' is not a number"),
+        ("--fold 0/10", 2, "'0/10' is not a part such as 3/10"),
+        ("--fold 11/10", 2, "'11/10' is not a part such as 3/10"),
+        ("--fold 3", 2, "'3' is not a part such as 3/10"),
+        ("--column 0", 2, "columns are counted from 1"),
+        ("--column mlp", 2, "a column can only be named with --header"),
+    ],
+    "bitext-sample": [
+        ("", 2, "nothing says how much to keep"),
+        ("--top-lines 5 --clusters 0", 2, "0 is not in the range"),
+        ("--drop-similar 1.5", 2, "1.5 is not in the range"),
+        ("--drop-similar nan", 2, "'nan' is not a number"),
+        ("--top-lines 5 --count words", 2, "--count and --count-side are for"),
+        ("--top-lines 5 --source-vectors v.npy", 2, "given vectors are --source-vec"),
+    ],
+    "bitext-split -o {}.tsv": [
+        ("", 2, "Missing option '--part'"),
+        ("--part dev", 2, "'dev' is not NAME=N or NAME=SHARE"),
+        ("--part dev=x", 2, "'dev=x' is not NAME=N or NAME=SHARE"),
+        ("--part a/b=1%", 2, "'a/b' is no name"),
+        ("--part =1%", 2, "'' is no name"),
+        ("--part dev=1% --part dev=5", 2, "two parts are called dev"),
+        ("--part train=1%", 2, "two parts are called train"),
+        ("--part dev=60% --part test=41%", 2, "the shares of the parts are more than 100 %"),
+        ("--part dev=1% --by none", 2, "--by none needs --group COLUMN"),
+        ("--part dev=1% --group doc", 2, "a column can only be named with --header"),
+        ("--part dev=1% -o x.tsv", 2, "'x.tsv' has no {}"),
+    ],
+    "bitext-noise -o out.tsv": [
+        ("", 2, "Missing option '--rate'"),
+        ("--rate copied", 2, "'copied' is not KIND=RATE"),
+        ("--rate copied=much", 2, "'copied=much' is not KIND=RATE"),
+        ("--rate copied=0.1 --rate copied=0.2", 2, "--rate has a kind twice"),
+        ("--rate translated=0.1", 78, "'translated' is none of shuffled,"),
+        ("--rate copied=1.5", 78, "a rate of 1.5 for 'copied'"),
+        ("--rate all=0.9 --rate copied=0.2", 78, "add up to 1.1"),
+        ("--rate wrong-language=1", 78, "needs foreign sentences (--foreign)"),
+        ("--rate negation=1", 78, "needs a language (--languages)"),
+        ("--rate copied=1 --languages en", 2, "expected two languages"),
+        ("--rate copied=1 --words 9-3", 2, "'9-3' is not a range"),
+        ("--rate copied=1 --words 0-3", 2, "'0-3' is not a range"),
+        ("--rate copied=1 --foreign nowhere.txt", 66, "nowhere.txt: cannot be opened"),
+    ],
+    "bitext-report --column 3 -o page.html": [
+        ("--filter-manifest no.json", 66, "no.json: cannot be opened"),
+        ("--manifests no.json", 66, "no.json: cannot be opened"),
+        ("--filter-manifest bad.json", 65, "bad.json: no JSON: "),
+        ("--filter-manifest run.json", 65, "run.json: no drops of rules in it"),
+        ("--manifest run.json --manifests run.json", 2, "--manifest needs a file of"),
+        ("-o run.json --manifests run.json", 2, "--output needs a file of its own"),
+        ("--languages en", 2, "expected two languages, source and target, such as en,de"),
+        ("--languages 'en,\"><x'", 2, "is not the code of a language"),
+        ("--column 0", 2, "columns are counted from 1"),
+        ("--column mlp", 2, "a column can only be named with --header"),
+        ("--reasons mlp", 2, "a column can only be named with --header"),
+        ("--reasons 9", 65, "stdin:1: 3 columns, expected at least 9 (--reasons 9)"),
+        ("--label 9", 65, "stdin:1: 3 columns, expected at least 9 (--label 9)"),
+        ("--names a,b", 2, "--names has 2 names for 1 columns"),
+        ("--names a,", 2, "expected names that differ, such as mlp,cosine"),
+        ("--header --against no.tsv", 66, "no.tsv: cannot be opened"),
+        ("--against -", 2, "--against needs another file than the input"),
+        ("-o run.json --against run.json", 2, "--output needs a file of its own"),
+        ("--model none", 66, "none"),
+        ("--pairs 0", 2, "0 is not in the range 1<=x<=100"),
+        ("--seed -1", 2, "-1 is not in the range x>=0"),
+        ("--header --plots run.json", 74, "run.json: cannot be made: "),
+    ],
+    "bitext-score": [
+        ("--scorer-name qe", 2, "--scorer-name is for --scorer-command"),
+        ("--scorer-retries 1", 2, "--scorer-retries is for --scorer-command"),
+        ("--similarity command", 2, "similarity 'command' is none of"),
+        ("--scorer-command cat --scorer-name mlp", 2, "mlp is the name of another column"),
+        ("--scorer-command cat --scorer-name a,b", 2, "'a,b' is no name of a column"),
+        ("--scorer-command cat --scorer-name 'a\tb'", 2, "is no name of a column"),
+        ("--scorer-command cat --similarity command,command", 2, "given twice"),
+        ("--scorer-command cat --model en-fr", 2, "--model has no effect with"),
+        ("--scorer-command cat --languages en,fr", 2, "--languages has no effect with"),
+        ("--scorer-command cat --no-column-check", 2, "--no-column-check has no effect"),
+        ("--scorer-command cat --device cuda", 2, "--device has no effect with"),
+        ("--scorer-command cat --explain", 2, "--explain is for the measures of --model"),
+        ("--scorer-command cat --similarity csls --neighbours input", 2,
+         "--neighbours input goes without --scorer"),
+    ],
+    "bitext-score --similarity mlp,cosine --model toy --threads 1": [
+        ("--shard 0/3", 2, "'0/3' is not a part such as 3/10"),
+        ("--shard 4/3", 2, "'4/3' is not a part"),
+        ("--shard x", 2, "'x' is not a part"),
+        ("--shard 1/2 --resume parts", 2, "--shard is for runs without --engine ray"),
+        ("--shard 1/2", 78, "stdin: only a plain file can be cut by --shard"),
+        ("--shard 1/2 a b", 2, "--shard takes one file"),
+        ("--shard-rows 5", 2, "--shard-rows is for --engine ray or --resume"),
+        ("--workers 5", 2, "--workers is for --engine ray"),
+        ("--ray-address here:1", 2, "--ray-address is for --engine ray"),
+        ("-i a b", 2, "files are named with -i or without it, not both"),
+        ("a", 66, "a: cannot be opened"),
+        ("a b", 66, "a: cannot be opened"),
+        ("--engine ray --device cuda:1", 2, "Ray gives each worker its GPU"),
+        ("--neighbours input --similarity csls --resume parts", 2, "--neighbours input reads the "),
+    ],
+    "bitext-train-classifier -q --model toy -o new train.tsv": [
+        ("--negatives worst", 2, "--noisy"),
+        ("REPAIRED --noisy x", 2, "--noisy"),
+        ("--noisy x --negatives given --count 9", 2, "--count has no"),
+        ("--noisy -", 2, "stdin"),
+        ("--noisy x --set minor_error_quality=0.3", 2, "--nearly"),
+        ("--noisy x --set training.logit_scale=2", 2, "--nearly"),
+        ("--noisy x --set training.logit_bias=2", 2, "--nearly"),
+        ("--noisy x --nearly x --set minor_error_quality=0 --set training.logit_bias=1", 2,
+         "training.logit_bias has no effect without minor_error_quality above 0"),
+        ("- --noisy x --nearly -", 2, "stdin"),
+        ("REPAIRED --text x", 2, "--text has no effect without"),
+        ("REPAIRED --seed -1", 2, "--seed"),
+        ("REPAIRED --in-place", 2, "--in-place"),
+        ("REPAIRED --set training.start_share=0.3", 2, "start_share has no effect wit"),
+        ("REPAIRED --kind words --set features=concatenation", 78, "without kind=sentences"),
+        ("REPAIRED --kind words --set surface=false", 78, "surface=false has no effect"),
+        ("REPAIRED --set width=8", 78, "width=8 has no effect"),
+        ("REPAIRED --set bigrams=8", 78, "bigrams=8 has no effect"),
+        ("REPAIRED --set training.word_dropout=0.2", 78, "without --kind words"),
+        ("REPAIRED --set training.precision=bfloat16", 78, "precision has no effect without"),
+        ("REPAIRED --set training.bigram_dropout=0.2", 78, "without --kind words"),
+        ("REPAIRED --kind words --set bigrams=0 --set training.bigram_dropout=0.2", 78,
+         "no effect with bigrams=0"),
+        ("REPAIRED --set training.dropout=0.3", 78, "no setting; did you mean word_dr"),
+        ("REPAIRED --languages ba,aa", 78, "a classifier of toy reads aa,ba in this"),
+        ("--negatives best", 78, "negatives"),
+        ("--noisy train.tsv --negatives worst --nearly missing", 66, "missing: cannot be opened"),
+        ("--noisy train.tsv --negatives worst --nearly missing --set minor_error_quality=0.5", 78,
+         "minor_error_quality must be"),
+        ("--noisy empty", 65, "no negatives to learn from"),
+        ("--noisy missing", 66, "missing: cannot be opened"),
+    ],
+    "bitext-train-encoder TRAINED autoencoder.json --pairs train.tsv": [
+        ("--languages aa", 2, "two languages"),
+        ("--dev-scol en", 2, "'en' is not a number"),
+        ("--pairs train.tsv@0", 2, "weight must be above 0"),
+        ("--development dev.tsv --development dev.tsv", 2, "is one file, but for more than two"),
+        ("--quantise --bits 4", 2, "--quantise is --bits 8"),
+        ("--resume", 78, "nothing to resume"),
+        ("--start nowhere", 66, "nowhere"),
+        ("--settings nowhere.json", 66, "nowhere.json"),
+        ("--pairs nowhere.tsv", 66, "nowhere.tsv"),
+        ("--device cuda:9", 69, "cuda:9"),
+        ("--set training.speed=9", 78, "training.speed is no setting; did you mean seed?"),
+        ("--set training.seeds=9", 78, "no setting; did you mean seed? there are translation"),
+        ("--set train.seed=9", 78, "'train' is no group of settings: architecture, shape,"),
+        ("--set training.passes=many", 78, "training.passes must be a number, not 'many'"),
+        ("--set training.passes=1e999", 78, "training.passes must be a number, not inf"),
+        ("--set training.softmax=hard", 78, "softmax 'hard' is none of full, sampled"),
+        ("--set training.softmax=samplde", 78, "adaptive; did you mean sampled?"),
+        ("--set shape.average=true --set shape.hidden=5", 78, "twice hidden"),
+        ("--set nonsense", 78, "group.name=value"),
+        ("--set training=5", 78, "settings are names and values, not 5"),
+        ("--set training=5 --set training.seed=1", 78, "training is 5, which has no"),
+        ("--set training.seed=-1", 78, "training.seed must be at least 0, not -1"),
+        ("--set training.batch_size=1.5", 78, "batch_size must be a whole number, not"),
+        ("--set shape=[]", 78, "settings are names and values, not []"),
+        ("--set shape.hidden=wide", 78, "shape.hidden must be a whole number, not 'wide'"),
+        ("--set shape.embedding=0", 78, "shape.embedding must be at least 1, not 0"),
+        ("--set architecture=[1]", 78, "no part is called '[1]'"),
+        ("--set architecture=transformer", 78, "transformer"),
+        ("--architecture words", 78, f"no part is called 'words'; {GRAMMAR}"),
+        ("--architecture word,,trigram", 78, f"no part is called ''; {GRAMMAR}"),
+        ("--architecture=", 78, f"no part is called ''; {GRAMMAR}"),
+        ("--architecture word+word", 78, f"a part stands twice; {GRAMMAR}"),
+        ("--architecture averaging,word", 78, f"no part is called 'averaging'; {GRAMMAR}"),
+        ("WORD --set shape.tables=one", 78, "tables 'one' is none of shared, separate"),
+        ("WORD --languages aa,aa --set shape.tables=separate", 78,
+         "shape.tables is separate, but both sides are aa"),
+        ("TRIGRAM --set trigrams.kind=all", 78, "kind 'all' is none of counted, hashed"),
+        ("TRIGRAM --set training.translation=1", 78,
+         "autoencoding to 0, or add a part that reads pieces, such as word"),
+        ("--set training.triplet=1 --set training.mega_batch=4000", 78,
+         "mega_batch times batch_size must be at most"),
+        ("--set training.maximum_length=1", 78, "longer than"),
+        ("--set training.without_first=0.5", 78, "training.without_first has no effect with two l"),
+        ("TRIGRAM --embeddings x.vec", 78,
+         "--embeddings has no effect: the architecture trigram has no vectors of pieces; add"),
+        ("--source-text dev.a", 78, f"--source-text {MONOLINGUAL} and training.decode to source"),
+        ("--target-text dev.b --set training.decode=source", 78, "--target-text has no"),
+        ("WORD --target-text dev.b", 78, f"--target-text {MONOLINGUAL}"),
+        ("--set training.triplet_margin=1", 78, f"triplet_margin=1{TRIPLET}triplet_margin out"),
+        ("--set training.mega_batch=3", 78, f"{TRIPLET}mega_batch out"),
+        ("--set training.contrastive_margin=1", 78, "without training.contrastive above 0"),
+        ("WORD --set training.decode=both", 78,
+         "without training.translation or training.autoencoding above 0"),
+        ("WORD --set training.ranking=0 --set training.triplet=1 --set training.margin=1", 78,
+         "training.margin=1 has no effect without training.ranking"),
+        ("--set training.softmax=full --set training.samples=9", 78,
+         "training.samples=9 has no effect without training.softmax=sampled"),
+        ("--set training.decay_every=9", 78, "without training.schedule=paper"),
+        ("--set training.schedule=paper --set training.warmup=2", 78, "schedule=linear or const"),
+        ("--set training.dropout_kind=variational", 78, "without training.dropout above 0"),
+        ("TRIGRAM --set training.scramble=0.5", 78, "training.scramble has no effect: the"),
+        ("TRIGRAM --set shape.gain=0.5", 78, "shape.gain has no effect: the"),
+        ("TRIGRAM --set shape.standardise=true", 78, "shape.standardise has no effect: the"),
+        ("--set trigrams.size=9", 78, "the architecture autoencoder reads none"),
+        ("--set segmentation.merges=9", 78, "without segmentation.kind=bpe"),
+    ],
+    "bitext-train-encoder TRAINED pivot.json --pivot ce --source-pivot train.tsv"
+    " --target-pivot dev.tsv": [
+        ("--pairs train.tsv", 2, "--architecture pivot reads no --pairs: give --source-pivot"),
+        ("--parallel train.tsv train.tsv", 2, "--architecture pivot reads no --parallel"),
+        ("--source-text train.tsv", 2, "--architecture pivot reads no --source-text"),
+        ("--target-text train.tsv", 2, "--architecture pivot reads no --target-text"),
+        ("--pivot ba", 2, "--pivot is a third language, and ba is one of --languages"),
+        ("--source-pivot train.tsv@0", 2, "for --source-pivot: train.tsv@0: a weight must be abov"),
+        ("--source-pivot nowhere", 66, "nowhere"),
+        ("--architecture autoencoder", 2, "--pivot is for --architecture pivot alone"),
+        ("--set training.ranking=1", 78, "pivot language alone: set training.ranking to 0"),
+        ("--set training.translation=0 --set training.samples=2048", 78, "at least one must be"),
+        ("--set training.maximum_length=1", 78, "every aa-ce pair is longer than training."),
+        ("--set shape.tables=separate", 78, "shape.tables is no setting"),
+        ("--resume", 78, "nothing to resume"),
+    ],
+    "bitext-train-translator TRAINED transformer.json --pairs train.tsv": [
+        ("--architecture pivot", 78, "none of transformer, recurrent"),
+        ("--set shape.hidden=3", 78, "no setting"),
+        ("--set training.dropout=1", 78, "dropout"),
+        ("--set trigrams.size=1", 78, "no group"),
+        ("--set training.maximum_length=1", 78, "every pair is longer"),
+        ("--resume", 78, "nothing to resume"),
+        ("--pairs missing.tsv", 66, "missing.tsv"),
+        ("--segmenter nowhere", 66, "nowhere"),
+        ("--embeddings 2.vec", 65, "2.vec: vectors of 2 numbers, expected 8; set shape.width=2"),
+        ("--embeddings z.vec", 65, "z.vec: no vector is of a piece of the vocabulary; segment"),
+        ("--embeddings cut.vec", 65, "cut.vec:2: expected a word and 8 numbers; remove"),
+        ("--embeddings 0.vec", 66, "0.vec: cannot be opened"),
+    ],
+    "bitext-train-embeddings -o out.vec --languages aa,ba": [
+        ("", 2, "give either --source-text or --source-vectors"),
+        ("--source-text x --source-vectors y", 2, "give either --source-text or"),
+        ("TEXTS --dictionary d", 2, "--dictionary FILE and --map dictionary go together"),
+        ("TEXTS --map dictionary", 2, "--dictionary FILE and --map dictionary go together"),
+        ("TEXTS --separate a a", 2, "--separate needs a file of its own"),
+        ("TEXTS --separate - a", 2, "--separate needs a file of its own"),
+        ("TEXTS --set skipgram.dim=3", 78, "'skipgram' is no group of settings"),
+        ("TEXTS --set skip_gram.dims=3", 78, "skip_gram.dims is no setting; did"),
+        ("TEXTS --set skip_gram.dim=0", 78, "skip_gram.dim must be at least 1, not 0"),
+        ("TEXTS --set adversarial.epochs=3", 2, "--seed and adversarial settings have no effect"),
+        ("TEXTS --seed 7", 2, "--seed and adversarial setti"),
+        ("VECTORS 2.vec --set skip_gram.dim=3", 2, "skip_gram settings have no effect"),
+        ("VECTORS 2.vec --keep-case", 2, "--lowercase or --keep-case has no effect"),
+        ("VECTORS 2.vec --segmenter none", 2, "--segmenter has no effect"),
+        ("TEXTS --segmenter none --keep-case", 2, "has no effect with --segmenter"),
+        ("--source-text none --target-text train.a", 66, "none: cannot be opened"),
+        ("--source-text none --target-text train.a --device cuda:99", 69, "no such"),
+        ("VECTORS 2.vec --device cuda:99", 69, "no such"),
+        ("--source-text bytes.txt --target-text train.a", 65, "bytes.txt:2: not UTF-8"),
+        ("--source-text empty --target-text train.a", 65, "frequent enough for a vector"),
+        ("TEXTS --segmenter none", 66, "missing"),
+        ("--source-vectors 3.vec --target-vectors 2.vec", 65, "source vectors of 3 numbers"),
+        ("VECTORS other.vec", 65, "no word is the same in both"),
+        ("--source-vectors bytes.vec --target-vectors other.vec", 65, "bytes.vec:2: not UTF-8"),
+    ],
+    "bitext-tune grid.toml --languages aa,ba --development dev.tsv"
+    " --pairs train.tsv -o tuning.tsv": [
+        ("--pairs missing.tsv", 66, "missing.tsv: cannot be opened"),
+        ("--sts-language aa", 2, "--sts-language needs --sts"),
+        ("--scol name", 2, "'name' is not a number"),
+        ("--languages aa", 2, "two languages"),
+        ("--pairs -", 2, "files are read more than once"),
+        ("--development -", 2, "files are read more than once"),
+        ("--sts -", 2, "files are read more than once"),
+        ("-o -", 2, "--output needs a file of its own"),
+        ("-o grid.toml/tuning.tsv", 74, "cannot be written"),
+        ("--models grid.toml/models", 74, "cannot be written"),
+        ("--embeddings 2.vec", 65, "2.vec: vectors of 2 numbers, expected 8; set shape.embeddi"),
+        ("--embeddings none.vec", 66, "none.vec: cannot be opened"),
+    ],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("start", REFUSED)
 def test_what_is_refused_is_one_line(
-    name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for file, content in FILES.items():
         Path(file).write_bytes(content)
-    for line, code, message in REFUSED[name]:
-        words = [str(folder) if word == "toy" else word for word in shlex.split(line)]
+    for more, code, message in REFUSED[start]:
+        line = f"{start} {more}"
+        for name, words in SHORT.items():
+            line = line.replace(name, words)
+        name, *words = [str(folder) if word == "toy" else word for word in shlex.split(line)]
         done = invoke(name, *words, data="en\tde\tscore\na\tb\t1\n", code=None)
         assert done.exit_code == code, (line, done.output)
         says_one_line(done, code, message)

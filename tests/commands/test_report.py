@@ -357,45 +357,6 @@ def test_manifests(tmp_path: Path) -> None:
     assert "<td>&lt;b&gt;</td>" in page
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ("--filter-manifest no.json", 66, "no.json: cannot be opened"),
-        ("--manifests no.json", 66, "no.json: cannot be opened"),
-        ("--filter-manifest bad.json", 65, "bad.json: no JSON: "),
-        ("--filter-manifest run.json", 65, "run.json: no drops of rules in it"),
-        ("--manifest run.json --manifests run.json", 2, "--manifest needs a file of"),
-        ("-o run.json --manifests run.json", 2, "--output needs a file of its own"),
-        ("--languages en", 2, "expected two languages, source and target, such as en,de"),
-        ('--languages en,"><x', 2, "is not the code of a language"),
-        ("--column 0", 2, "columns are counted from 1"),
-        ("--column mlp", 2, "a column can only be named with --header"),
-        ("--reasons mlp", 2, "a column can only be named with --header"),
-        ("--reasons 9", 65, "stdin:1: 4 columns, expected at least 9 (--reasons 9)"),
-        ("--label 9", 65, "stdin:1: 4 columns, expected at least 9 (--label 9)"),
-        ("--names a,b", 2, "--names has 2 names for 1 columns"),
-        ("--names a,", 2, "expected names that differ, such as mlp,cosine"),
-        ("--against no.tsv", 66, "no.tsv: cannot be opened"),
-        ("--against -", 2, "--against needs another file than the input"),
-        ("-o run.json --against run.json", 2, "--output needs a file of its own"),
-        ("--model none", 66, "none"),
-        ("--pairs 0", 2, "0 is not in the range 1<=x<=100"),
-        ("--seed -1", 2, "-1 is not in the range x>=0"),
-        ("--plots run.json", 74, "run.json: cannot be made: "),
-    ],
-)
-def test_what_cannot_be_shown_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, code: int, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("bad.json").write_bytes(b"{")
-    Manifest("0.1.0", ["x"], {"rows": 1}, 1.0, 1.0, {}).write("run.json")
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    place = [] if "-o " in words else ["-o", "page.html"]
-    says_one_line(call(*SCORED, *place, *words.split(), code=None), code, message)
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
 def test_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two files a figure, of what tests/reports/test_figures.py looks at."""
     monkeypatch.setattr(charts, "plotted", lambda chart, form: f"{chart.name}, {form}".encode())

@@ -212,32 +212,6 @@ def test_rejects_are_in_the_order_of_rows(tmp_path: Path) -> None:
     assert numbers == sorted(numbers) and len(numbers) == 80 + 320 // 3
 
 
-CAT = "--scorer-command cat "
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--scorer-name qe", "--scorer-name is for --scorer-command"),
-        ("--scorer-retries 1", "--scorer-retries is for --scorer-command"),
-        ("--similarity command", "similarity 'command' is none of"),
-        (CAT + "--scorer-name mlp", "mlp is the name of another column"),
-        (CAT + "--scorer-name a,b", "'a,b' is no name of a column"),
-        (CAT + "--scorer-name a\tb", "is no name of a column"),
-        (CAT + "--similarity command,command", "given twice"),
-        (CAT + "--model en-fr", "--model has no effect with"),
-        (CAT + "--languages en,fr", "--languages has no effect with"),
-        (CAT + "--no-column-check", "--no-column-check has no effect"),
-        (CAT + "--device cuda", "--device has no effect with"),
-        (CAT + "--explain", "--explain is for the measures of --model"),
-        (CAT + "--similarity csls --neighbours input", "--neighbours input goes without --scorer"),
-    ],
-)
-def test_usage(words: str, message: str) -> None:
-    done = call(*words.split(" "))
-    assert done.exit_code == 2 and message in done.stderr
-
-
 def test_ctrl_c_ends_the_program(tmp_path: Path) -> None:
     rows, pid = tmp_path / "rows.tsv", tmp_path / "pid"
     rows.write_bytes(DATA)

@@ -7,54 +7,44 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke
 
-from bitextfilter.commands.segment import _KINDS, main
+from bitextfilter.commands.segment import main
 from bitextfilter.text.segment import SEGMENTERS
 
 TEXT = "Das Haus\tthe house\nEin kleiner Baum\ta small tree\n" * 30
 
 
-def bitext_segment(*words: str | Path, text: str | bytes = b"") -> Result:
-    content = text.encode() if isinstance(text, str) else text
-    return CliRunner().invoke(main, [str(word) for word in words], input=content)
+def segment(*words: object, text: str | bytes = b"", code: int = 0) -> Result:
+    return invoke(main, *words, data=text, code=code)
+
+
+def applied(folder: Path, text: str | bytes, *words: str) -> bytes:
+    return segment("apply", "-q", "--segmenter", folder, *words, text=text).stdout_bytes
 
 
 def learnt(folder: Path, *options: str) -> Path:
-    done = bitext_segment(
-        "learn", "-q", "-o", folder, "--vocabulary-size", "60", *options, text=TEXT
-    )
-    assert (done.exit_code, done.output) == (0, "")
+    words = ("learn", "-q", "-o", folder, "--vocabulary-size", "60", *options)
+    assert segment(*words, text=TEXT).output == ""
     return folder
 
 
-def test_kinds_are_those_there_are() -> None:
-    assert set(_KINDS) == set(SEGMENTERS)
-
-
-@pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.parametrize("kind", SEGMENTERS)
 def test_join_undoes_apply(kind: str, tmp_path: Path) -> None:
     folder = learnt(tmp_path / "pieces", "--kind", kind)
     text = "Das  HAUS\r\n\nEin\u2028Baum, unseen: \u2581日本\n \u200b\nlast"
     normalised = "das haus\r\n\nein baum, unseen: _日本\n\nlast"
-    cut = bitext_segment("apply", "-q", "--segmenter", folder, text=text)
-    assert cut.exit_code == 0
-    assert cut.stdout.count("\n") == text.count("\n")
-    joined = bitext_segment("apply", "-q", "--segmenter", folder, "--join", text=cut.stdout_bytes)
-    assert joined.stdout_bytes.decode() == normalised
+    cut = applied(folder, text)
+    assert cut.count(b"\n") == text.count("\n")
+    assert applied(folder, cut, "--join").decode() == normalised
 
 
-def test_case_is_kept_if_asked_and_remembered(tmp_path: Path) -> None:
-    folder = learnt(tmp_path / "pieces", "--keep-case", "--kind", "none")
-    assert (
-        bitext_segment("apply", "-q", "--segmenter", folder, text="Das Haus").stdout == "Das Haus"
-    )
-
-
-def test_bom_is_written_back(tmp_path: Path) -> None:
-    folder = learnt(tmp_path / "pieces", "--kind", "none")
-    done = bitext_segment("apply", "-q", "--segmenter", folder, text="\ufeffHaus\n")
-    assert done.stdout_bytes == "\ufeffhaus\n".encode()
+def test_case_is_kept_if_asked_and_a_bom_written_back(tmp_path: Path) -> None:
+    kept = learnt(tmp_path / "pieces", "--keep-case", "--kind", "none")
+    assert applied(kept, "Das Haus") == b"Das Haus"
+    plain = learnt(tmp_path / "others", "--kind", "none")
+    assert applied(plain, "\ufeffHaus\n") == "\ufeffhaus\n".encode()
 
 
 def test_files_are_learnt_from_together_and_the_same_each_time(tmp_path: Path) -> None:
@@ -64,17 +54,12 @@ def test_files_are_learnt_from_together_and_the_same_each_time(tmp_path: Path) -
     contents = []
     for name in ("first", "second"):
         manifest = tmp_path / f"{name}.json"
-        done = bitext_segment(
-            "learn", "--kind", "bpe", "-o", tmp_path / name, "--manifest", manifest, one, other
-        )
-        assert done.exit_code == 0
+        words = ("--kind", "bpe", "-o", tmp_path / name, "--manifest", manifest)
+        segment("learn", *words, one, other)
         assert json.loads(manifest.read_text(encoding="utf-8"))["counts"]["rows"] == 90
         contents.append({f.name: f.read_bytes() for f in (tmp_path / name).iterdir()})
     assert contents[0] == contents[1]
-    assert (
-        bitext_segment("apply", "-q", "--segmenter", tmp_path / "first", text="zebra haus").stdout
-        == "▁zebra ▁haus"
-    )
+    assert applied(tmp_path / "first", "zebra haus").decode() == "▁zebra ▁haus"
 
 
 @pytest.mark.parametrize(
@@ -82,26 +67,17 @@ def test_files_are_learnt_from_together_and_the_same_each_time(tmp_path: Path) -
     [(b"ok\nnot \xff\n", "stdin:2: the line is not UTF-8"), (b"a\0b\n", "stdin:1: NUL")],
 )
 def test_lines_that_are_not_text(text: bytes, message: str, tmp_path: Path) -> None:
-    failed = bitext_segment("learn", "-o", tmp_path / "new", text=text)
-    assert failed.exit_code == 65
-    assert message in failed.stderr
-    assert not (tmp_path / "new").exists()
-    folder = learnt(tmp_path / "pieces")
-    output = tmp_path / "out"
-    failed = bitext_segment("apply", "--segmenter", folder, "-o", output, text=text)
-    assert failed.exit_code == 65
-    assert message in failed.stderr
-    assert not output.exists()
+    folder, output = learnt(tmp_path / "pieces"), tmp_path / "out"
+    for words in (("learn",), ("apply", "--segmenter", folder)):
+        assert message in segment(*words, "-o", output, text=text, code=65).stderr
+        assert not output.exists()
 
 
 def test_a_folder_is_never_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("precious", encoding="utf-8")
-    failed = bitext_segment("learn", "-o", tmp_path, text=TEXT)
-    assert (failed.exit_code, "name a new folder" in failed.stderr) == (74, True)
-    assert [f.name for f in tmp_path.iterdir()] == ["mine"]
-
-
-def test_a_folder_that_exists_is_left_as_it_is(tmp_path: Path) -> None:
-    failed = bitext_segment("learn", "-o", tmp_path, text=TEXT)
-    assert (failed.exit_code, list(tmp_path.iterdir())) == (74, [])
-    assert f"{tmp_path}: exists; name a new folder" in failed.stderr
+    """Nor is an empty one."""
+    for files in ([], ["mine"]):
+        for name in files:
+            (tmp_path / name).write_text("precious", encoding="utf-8")
+        failed = segment("learn", "-o", tmp_path, text=TEXT, code=74)
+        assert f"{tmp_path}: exists; name a new folder" in failed.stderr
+        assert [f.name for f in tmp_path.iterdir()] == files

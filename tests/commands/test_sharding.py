@@ -8,11 +8,13 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from console import invoke, says_one_line
 from toys import sentences, toy_model
 
 from bitextfilter.commands import embed, score
@@ -49,10 +51,12 @@ COMMANDS: dict[str, tuple[click.Command, list[str]]] = {
 }
 
 
-def call(folder: Path, name: str, *words: object, data: bytes = b"") -> Result:
+def call(
+    folder: Path, name: str, *words: object, data: bytes = b"", code: int | None = None
+) -> Result:
     command, options = COMMANDS[name]
-    line = [*options, "--model", str(folder), "--on-error", "reject", "--threads", "1"]
-    return CliRunner().invoke(command, [*line, *map(str, words)], input=data)
+    start = (*options, "--model", folder, "--on-error", "reject", "--threads", "1")
+    return invoke(command, *start, *words, data=data, code=code)
 
 
 def outcome(folder: Path, name: str, place: Path, *words: object) -> tuple[bytes, bytes, Any, str]:
@@ -130,11 +134,9 @@ def test_a_bad_row_is_named_by_its_own_file_and_line(
     one.write_bytes(b"x\ty\n" + INPUTS["plain"])
     two.write_bytes(INPUTS["header, bad rows"])
     options = [str(tmp_path / "parts") if word == "PARTS" else word for word in options]
-    words = ["--header", "--on-error", "stop", one, two, *options]
-    result = call(folder, "score", *words, "-o", tmp_path / "out")
-    assert result.exit_code == 65
-    assert result.stderr.startswith(f"bitext-score: {two}:7: 1 column, expected at least 2")
-    assert result.stderr.count("\n") == 1
+    words = ["--header", "--on-error", "stop", one, two, *options, "-o", tmp_path / "out"]
+    message = f"bitext-score: {two}:7: 1 column, expected at least 2"
+    says_one_line(call(folder, "score", *words), 65, message)
     assert not (tmp_path / "out").exists()
 
 
@@ -189,6 +191,7 @@ def interrupted(folder: Path, tmp_path: Path) -> list[object]:
 
 
 def test_what_decides_the_result_has_to_be_the_same(folder: Path, tmp_path: Path) -> None:
+    """And the input where it is done."""
     words = interrupted(folder, tmp_path)
     other = toy_model(tmp_path / "other", classifier=True, dim=16)
     for more, message in (
@@ -198,17 +201,11 @@ def test_what_decides_the_result_has_to_be_the_same(folder: Path, tmp_path: Path
         (["--on-error", "reject"], "--on-error was stop, now it is reject"),
     ):
         result = call(folder, "score", *words, *more)
-        assert result.exit_code == 78
-        assert f"parts is of another run: {message}" in result.stderr
-        assert result.stderr.count("\n") == 1
-
-
-def test_the_input_has_to_be_the_same_where_it_is_done(folder: Path, tmp_path: Path) -> None:
-    words, path = [*interrupted(folder, tmp_path), "--on-error", "stop"], tmp_path / "pairs.tsv"
+        says_one_line(result, 78, f"parts is of another run: {message}")
+    words, path = [*words, "--on-error", "stop"], tmp_path / "pairs.tsv"
     path.write_bytes(INPUTS["plain"].replace(PAIRS[1], PAIRS[2]))
-    result = call(folder, "score", *words)
-    assert result.exit_code == 78
-    assert f"parts is of another input: {path}:1-3 has changed since" in result.stderr
+    said = call(folder, "score", *words, code=78).stderr
+    assert f"parts is of another input: {path}:1-3 has changed since" in said
     path.write_bytes(INPUTS["plain"])  # the bad row has been put right
     result = call(folder, "score", *words)
     assert result.stdout_bytes == call(folder, "score", "-i", path).stdout_bytes
@@ -249,20 +246,12 @@ def test_neighbours_of_several_files(folder: Path, tmp_path: Path) -> None:
 def test_a_model_is_loaded_once(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loads: list[object] = []
-    real = models.load
-
-    def load(*words: Any, **more: Any) -> Any:
-        loads.append(words)
-        return real(*words, **more)
-
-    monkeypatch.setattr(models, "load", load)
+    loads = Mock(side_effect=models.load)
+    monkeypatch.setattr(models, "load", loads)
     shards.load_model_once.cache_clear()
-    result = call(
-        folder, "score", "--resume", tmp_path / "x", "--shard-rows", "2", data=INPUTS["plain"]
-    )
-    assert result.exit_code == 0
-    assert len(loads) == 1
+    words = ("--resume", tmp_path / "x", "--shard-rows", "2")
+    call(folder, "score", *words, data=INPUTS["plain"], code=0)
+    assert loads.call_count == 1
 
 
 def test_the_columns_are_checked_once(
@@ -278,70 +267,26 @@ def test_the_columns_are_checked_once(
         assert result.stderr.count("look swapped") == times
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--shard", "0/3"], 2, "'0/3' is not a part such as 3/10"),
-        (["--shard", "4/3"], 2, "'4/3' is not a part"),
-        (["--shard", "x"], 2, "'x' is not a part"),
-        (["--shard", "1/2", "--resume", "parts"], 2, "--shard is for runs without --engine ray"),
-        (["--shard", "1/2"], 78, "stdin: only a plain file can be cut by --shard"),
-        (["--shard", "1/2", "a", "b"], 2, "--shard takes one file"),
-        (["--shard-rows", "5"], 2, "--shard-rows is for --engine ray or --resume"),
-        (["--workers", "5"], 2, "--workers is for --engine ray"),
-        (["--ray-address", "here:1"], 2, "--ray-address is for --engine ray"),
-        (["-i", "a", "b"], 2, "files are named with -i or without it, not both"),
-        (["a"], 66, "a: cannot be opened"),
-        (["a", "b"], 66, "a: cannot be opened"),
-        (["a", "b", "--resume", "parts"], 66, "a: cannot be opened"),
-        (["--engine", "ray", "--device", "cuda:1"], 2, "Ray gives each worker its GPU"),
-        (
-            ["--neighbours", "input", "--similarity", "csls", "--resume", "parts"],
-            2,
-            "--neighbours input reads the whole input: it cannot be cut",
-        ),
-    ],
-)
-def test_what_cannot_be_done_is_said(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: list[str],
-    code: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = call(folder, "score", *words)
-    assert (result.exit_code, result.stdout_bytes) == (code, b"")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert {path.name for path in tmp_path.iterdir()} <= {"parts"}
-
-
 def test_one_file_is_that_of_i(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "rows"
     path.write_bytes(INPUTS["BOM, CRLF"])
     expected = call(folder, "score", "-i", path).stdout_bytes
     assert call(folder, "score", path).stdout_bytes == expected
     assert call(folder, "score", "-", data=INPUTS["BOM, CRLF"]).stdout_bytes == expected
-
-
-def test_a_worker_of_a_filter_has_one_thread(folder: Path) -> None:
-    words = ["--threads", "2", "--engine", "ray"]
-    result = call(folder, "filter", *words, data=INPUTS["plain"])
-    assert result.exit_code == 2
-    assert "a worker of this command has one thread: --workers says how many" in result.stderr
+    lost = call(folder, "score", "a", "b", "--resume", tmp_path / "parts")
+    assert lost.exit_code == 66 and "a: cannot be opened" in lost.stderr
 
 
 def test_without_ray_it_is_said_how_to_get_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    words = ("--engine", "ray", "--threads", "2")
+    said = call(folder, "filter", *words, data=INPUTS["plain"], code=2).stderr
+    assert "a worker of this command has one thread: --workers says how many" in said
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "bitextfilter.distributed", raising=False)
+    monkeypatch.delitem(sys.modules, "bitextfilter.distributed.ray_engine", raising=False)
     result = call(folder, "score", "--engine", "ray", data=INPUTS["plain"])
-    assert result.exit_code == 69
-    assert "needs the package ray: pip install 'bitextfilter[ray]'" in result.stderr
-    assert result.stderr.count("\n") == 1
+    says_one_line(result, 69, "needs the package ray: pip install 'bitextfilter[ray]'")
 
 
 @pytest.mark.parametrize("by_option", [True, False])
@@ -350,10 +295,8 @@ def test_a_cluster_that_is_not_there(
 ) -> None:
     pytest.importorskip("ray")
     address = "127.0.0.1:9"
-    words = ["--ray-address", address] if by_option else []
+    words = ("--engine", "ray", *(["--ray-address", address] if by_option else []))
     if not by_option:
         monkeypatch.setenv("RAY_ADDRESS", address)
-    result = call(folder, "score", "--engine", "ray", *words, data=INPUTS["plain"])
-    assert result.exit_code == 69
-    assert f"the Ray cluster at {address} cannot be reached: " in result.stderr
-    assert result.stderr.count("\n") == 1
+    result = call(folder, "score", *words, data=INPUTS["plain"])
+    says_one_line(result, 69, f"the Ray cluster at {address} cannot be reached: ")

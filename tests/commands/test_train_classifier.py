@@ -28,7 +28,6 @@ from bitextfilter.training.classifier_training import ClassifierConfig
 from bitextfilter.training.encoder_training import join_models
 
 QUICK = ("--set", "hidden=32", "--set", "training.epochs=1", "--threads", 1, "--device", "cpu")
-REPAIRED = "--negatives repaired"
 LEARNING = ("--set", "training.epochs=8")
 
 
@@ -272,72 +271,19 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
     assert "301 rows, 1 rejected, 100 positives, 100 negatives" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ("--negatives worst", 2, "--noisy"),
-        ("--negatives repaired --noisy x", 2, "--noisy"),
-        ("--noisy x --negatives given --count 9", 2, "--count has no"),
-        ("--noisy -", 2, "stdin"),
-        ("--noisy x --set minor_error_quality=0.3", 2, "--nearly"),
-        ("--noisy x --set training.logit_scale=2", 2, "--nearly"),
-        ("--noisy x --set training.logit_bias=2", 2, "--nearly"),
-        (
-            "--noisy x --nearly x --set minor_error_quality=0 --set training.logit_bias=1",
-            2,
-            "training.logit_bias has no effect without minor_error_quality above 0",
-        ),
-        ("- --noisy x --nearly -", 2, "stdin"),
-        ("--negatives repaired --text x", 2, "--text has no effect without"),
-        ("--negatives repaired --seed -1", 2, "--seed"),
-        ("--negatives repaired --in-place", 2, "--in-place"),
-        (f"{REPAIRED} --set training.start_share=0.3", 2, "start_share has no effect without --st"),
-        (f"{REPAIRED} --kind words --set features=concatenation", 78, "without kind=sentences"),
-        (f"{REPAIRED} --kind words --set surface=false", 78, "surface=false has no effect"),
-        (f"{REPAIRED} --set width=8", 78, "width=8 has no effect"),
-        (f"{REPAIRED} --set bigrams=8", 78, "bigrams=8 has no effect"),
-        (f"{REPAIRED} --set training.word_dropout=0.2", 78, "without --kind words"),
-        (f"{REPAIRED} --set training.precision=bfloat16", 78, "precision has no effect without"),
-        (f"{REPAIRED} --set training.bigram_dropout=0.2", 78, "without --kind words"),
-        (
-            f"{REPAIRED} --kind words --set bigrams=0 --set training.bigram_dropout=0.2",
-            78,
-            "no effect with bigrams=0",
-        ),
-        (f"{REPAIRED} --set training.dropout=0.3", 78, "no setting; did you mean word_dropout?"),
-        (f"{REPAIRED} --languages ba,aa", 78, "a classifier of model reads aa,ba in this order"),
-        ("--negatives best", 78, "negatives"),
-        ("--noisy FEW --negatives worst --nearly missing", 66, "missing: cannot be opened"),
-        (
-            "--noisy FEW --negatives worst --nearly missing --set minor_error_quality=0.5",
-            78,
-            "minor_error_quality must be",
-        ),
-        ("--noisy empty", 65, "no negatives to learn from"),
-        ("--noisy missing", 66, "missing: cannot be opened"),
-        ("empty two --negatives repaired", 65, "too few pairs"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_line(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, code: int, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("empty").touch()
-    write(Path("two"), [("a1", "b1"), ("a2", "b2")])
-    line = words.replace("FEW", str(data / "few.tsv")).split()
-    files = [] if "two" in line else [data / "few.tsv"]
-    done = train(*files, *line, "--model", data / "model", "-o", "new", code=None)
-    assert (done.exit_code, done.stdout) == (code, ""), done.output
-    assert message in done.stderr.splitlines()[-1]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "two"]
-
-
 def test_a_folder_that_is_none_of_ours_is_refused_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("mine")
     words = ("--negatives", "repaired", "none.tsv")
     says_one_line(train(*words, "-o", tmp_path, code=None), 74, "name another")
     assert (tmp_path / "data").read_text() == "mine"
     says_one_line(train(*words, code=None), 2, "--in-place")
+
+
+def test_too_few_pairs(data: Path, tmp_path: Path) -> None:
+    two = write(tmp_path / "two", [("a1", "b1"), ("a2", "b2")])
+    words = ("--negatives", "repaired", "--model", data / "model", "-o", tmp_path / "new")
+    assert "too few pairs" in train(two, *words, code=65).stderr
+    assert not (tmp_path / "new").exists()
 
 
 def test_the_settings_of_shipped_classifiers_are_taken() -> None:

@@ -174,56 +174,6 @@ def test_help_says_what_memory_holds_and_how_shared_words_are_averaged() -> None
     assert "the mean of its two vectors, weighted by its counts where both" in text
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        ("", 2, "give either --source-text or --source-vectors"),
-        ("--source-text x --source-vectors y", 2, "give either --source-text or"),
-        ("BOTH --dictionary d", 2, "--dictionary FILE and --map dictionary go together"),
-        ("BOTH --map dictionary", 2, "--dictionary FILE and --map dictionary go together"),
-        ("BOTH --separate a a", 2, "--separate needs a file of its own"),
-        ("BOTH --separate - a", 2, "--separate needs a file of its own"),
-        ("BOTH --set skipgram.dim=3", 78, "'skipgram' is no group of settings"),
-        ("BOTH --set skip_gram.dims=3", 78, "skip_gram.dims is no setting; did"),
-        ("BOTH --set skip_gram.dim=0", 78, "skip_gram.dim must be at least 1, not 0"),
-        ("BOTH --set adversarial.epochs=3", 2, "--seed and adversarial settings have no effect"),
-        ("BOTH --seed 7", 2, "--seed and adversarial settings have"),
-        ("VECTORS 2 --set skip_gram.dim=3", 2, "skip_gram settings have no effect"),
-        ("VECTORS 2 --keep-case", 2, "--lowercase or --keep-case has no effect"),
-        ("VECTORS 2 --segmenter none", 2, "--segmenter has no effect"),
-        ("BOTH --segmenter none --keep-case", 2, "has no effect with --segmenter"),
-        ("--source-text none --target-text TEXT", 66, "none: cannot be opened"),
-        ("--source-text none --target-text TEXT --device cuda:99", 69, "no such"),
-        ("VECTORS 2 --device cuda:99", 69, "no such"),
-        ("--source-text bad --target-text TEXT", 65, "bad:2: not UTF-8"),
-        ("--source-text empty --target-text TEXT", 65, "frequent enough for a vector"),
-        ("BOTH --segmenter none", 66, "missing"),
-        ("--source-vectors 3 --target-vectors 2", 65, "source vectors of 3 numbers"),
-        ("VECTORS 2b", 65, "no word is the same in both"),
-        ("--source-vectors bad --target-vectors 2b", 65, "bad:2: not UTF-8"),
-    ],
-)
-def test_what_is_refused(
-    home: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    options: str,
-    code: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad").write_bytes(b"good 1 2\n\xff\n")
-    for name, text in (("empty", "\n \n"), ("3", "a 1 2 3\n"), ("2", "a 1 2\n"), ("2b", "b 1 2\n")):
-        (tmp_path / name).write_text(text)
-    text = str(home / "text.aa")
-    words = options.replace("BOTH", "--source-text TEXT --target-text TEXT").replace("TEXT", text)
-    words = words.replace("VECTORS", "--source-vectors 2 --target-vectors")
-    failed = train(*words.split(), "-o", "out.vec", code=None)
-    assert (failed.exit_code, failed.stdout) == (code, ""), failed.output
-    assert message in failed.stderr.splitlines()[-1]
-    assert not Path("out.vec").exists()
-
-
 LINES = ["The house is old.", "the  House, red", "", "is the red house old?", "a tree"]
 TEXT = "".join(f"{line}\n" for line in LINES)
 

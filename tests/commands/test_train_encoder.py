@@ -21,7 +21,6 @@ from console import invoke
 import bitextfilter
 from bitextfilter.commands.frame import training
 from bitextfilter.commands.train_encoder import main
-from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.io.files import locked_if_free
 from bitextfilter.models.checkpoint import load_tensors
@@ -170,98 +169,8 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     assert not list(home.glob(".*"))
 
 
-GRAMMAR = (
-    f"it is autoencoder, pivot, averaging, or parts ({', '.join(PARTS)}), added with + and side by"
-    " side with a comma: word+lstm,trigram"
-)
-MONOLINGUAL = "has no effect: nothing autoencodes it; set training.autoencoding above 0"
-TRIPLET = " has no effect without training.triplet above 0: set that, or leave training."
 TRIGRAM = "--set shape={} --architecture trigram "
 WORD = "--set shape={} --architecture word "
-
-
-@pytest.mark.parametrize(
-    ("more", "code", "message"),
-    [
-        ("--languages aa", 2, "two languages"),
-        ("--dev-scol en", 2, "'en' is not a number"),
-        ("--pairs train.tsv@0", 2, "weight must be above 0"),
-        ("--development dev.tsv --development dev.tsv", 2, "is one file, but for more than two"),
-        ("--quantise --bits 4", 2, "--quantise is --bits 8"),
-        ("--resume", 78, "nothing to resume"),
-        ("--start nowhere", 66, "nowhere"),
-        ("--settings nowhere.json", 66, "nowhere.json"),
-        ("--pairs nowhere.tsv", 66, "nowhere.tsv"),
-        ("--device cuda:9", 69, "cuda:9"),
-        ("--set training.speed=9", 78, "training.speed is no setting; did you mean seed?"),
-        ("--set training.seeds=9", 78, "no setting; did you mean seed? there are translation"),
-        ("--set train.seed=9", 78, "'train' is no group of settings: architecture, shape,"),
-        ("--set training.passes=many", 78, "training.passes must be a number, not 'many'"),
-        ("--set training.passes=1e999", 78, "training.passes must be a number, not inf"),
-        ("--set training.softmax=hard", 78, "softmax 'hard' is none of full, sampled"),
-        ("--set training.softmax=samplde", 78, "adaptive; did you mean sampled?"),
-        ("--set shape.average=true --set shape.hidden=5", 78, "twice hidden"),
-        ("--set nonsense", 78, "group.name=value"),
-        ("--set training=5", 78, "settings are names and values, not 5"),
-        ("--set training=5 --set training.seed=1", 78, "training is 5, which has no"),
-        ("--set training.seed=-1", 78, "training.seed must be at least 0, not -1"),
-        ("--set training.batch_size=1.5", 78, "batch_size must be a whole number, not"),
-        ("--set shape=[]", 78, "settings are names and values, not []"),
-        ("--set shape.hidden=wide", 78, "shape.hidden must be a whole number, not 'wide'"),
-        ("--set shape.embedding=0", 78, "shape.embedding must be at least 1, not 0"),
-        ("--set architecture=[1]", 78, "no part is called '[1]'"),
-        ("--set architecture=transformer", 78, "transformer"),
-        ("--architecture words", 78, f"no part is called 'words'; {GRAMMAR}"),
-        ("--architecture word,,trigram", 78, f"no part is called ''; {GRAMMAR}"),
-        ("--architecture=", 78, f"no part is called ''; {GRAMMAR}"),
-        ("--architecture word+word", 78, f"a part stands twice; {GRAMMAR}"),
-        ("--architecture averaging,word", 78, f"no part is called 'averaging'; {GRAMMAR}"),
-        (WORD + "--set shape.tables=one", 78, "tables 'one' is none of shared, separate"),
-        (WORD + "--languages aa,aa --set shape.tables=separate", 78,
-         "shape.tables is separate, but both sides are aa"),
-        (TRIGRAM + "--set trigrams.kind=all", 78, "kind 'all' is none of counted, hashed"),
-        (TRIGRAM + "--set training.translation=1", 78,
-         "autoencoding to 0, or add a part that reads pieces, such as word"),
-        ("--set training.triplet=1 --set training.mega_batch=4000", 78,
-         "mega_batch times batch_size must be at most"),
-        ("--set training.maximum_length=1", 78, "longer than"),
-        ("--set training.without_first=0.5", 78,
-         "training.without_first has no effect with two languages; leave it out"),
-        (TRIGRAM + "--embeddings x.vec", 78,
-         "--embeddings has no effect: the architecture trigram has no vectors of pieces; add"),
-        ("--source-text dev.a", 78,
-         f"--source-text {MONOLINGUAL} and training.decode to source"),
-        ("--target-text dev.b --set training.decode=source", 78, "--target-text has no"),
-        (WORD + "--target-text dev.b", 78, f"--target-text {MONOLINGUAL}"),
-        ("--set training.triplet_margin=1", 78, f"triplet_margin=1{TRIPLET}triplet_margin out"),
-        ("--set training.mega_batch=3", 78, f"{TRIPLET}mega_batch out"),
-        ("--set training.contrastive_margin=1", 78, "without training.contrastive above 0"),
-        (WORD + "--set training.decode=both", 78,
-         "without training.translation or training.autoencoding above 0"),
-        (WORD + "--set training.ranking=0 --set training.triplet=1 --set training.margin=1", 78,
-         "training.margin=1 has no effect without training.ranking"),
-        ("--set training.softmax=full --set training.samples=9", 78,
-         "training.samples=9 has no effect without training.softmax=sampled"),
-        ("--set training.decay_every=9", 78, "without training.schedule=paper"),
-        ("--set training.schedule=paper", 78, "without training.schedule=linear or constant"),
-        ("--set training.dropout_kind=variational", 78, "without training.dropout above 0"),
-        (TRIGRAM + "--set training.scramble=0.5", 78, "training.scramble has no effect: the"),
-        (TRIGRAM + "--set shape.gain=0.5", 78, "shape.gain has no effect: the"),
-        (TRIGRAM + "--set shape.standardise=true", 78, "shape.standardise has no effect: the"),
-        ("--set trigrams.size=9", 78, "the architecture autoencoder reads none"),
-        ("--set segmentation.merges=9", 78, "without segmentation.kind=bpe"),
-        ("--segmenter FIRST/model", 78, "segmentation.vocabulary_size=200 has no effect with"
-         " --segmenter, which brings its own; leave it out"),
-        ("--languages aa,aa --start FIRST/model", 78, "model is a model of aa-ba, not aa-aa"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_is_said_in_a_line(
-    home: Path, first: Path, monkeypatch: pytest.MonkeyPatch, more: str, code: int, message: str
-) -> None:
-    monkeypatch.chdir(home)
-    result = train(home, *more.replace("FIRST", str(first)).split(), code=code)
-    assert message in result.stderr.splitlines()[-1]
-    assert not (home / "model").exists()
 
 
 @pytest.mark.parametrize(
@@ -427,15 +336,21 @@ def test_a_sentence_of_nothing_known_has_a_vector(home: Path) -> None:
         assert np.array_equal(vectors[0], vectors[1]) and np.array_equal(vectors[0], vectors[2])
 
 
-def test_text_settings_that_a_start_replaces_are_refused(trained: Path) -> None:
+def test_what_a_start_or_a_segmenter_brings_is_refused(trained: Path) -> None:
     start = ("--start", trained / "start")
     (trained / "model").rename(start[1])
     assert "from start: embedding.weight" in train(trained, *start).stderr
+    own = "which brings its own; leave it out"
     for setting in ("normalisation.apart=true", "segmentation.vocabulary_size=90"):
         said = train(trained, *start, "--set", setting, code=78).stderr
-        assert f"{setting} has no effect with --start, which brings its own; leave it out" in said
-    said = train(trained, *start, "--segmenter", trained / "start", code=78).stderr
+        assert f"{setting} has no effect with --start, {own}" in said
+    segmenter = ("--segmenter", trained / "start")
+    said = train(trained, *start, *segmenter, code=78).stderr
     assert "--segmenter has no effect with --start" in said
+    said = train(trained, *segmenter, code=78).stderr
+    assert f"segmentation.vocabulary_size=200 has no effect with --segmenter, {own}" in said
+    said = train(trained, *start, "--languages", "aa,aa", code=78).stderr
+    assert "start is a model of aa-ba, not aa-aa" in said
 
 
 @pytest.mark.usefixtures("slow")

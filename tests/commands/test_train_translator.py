@@ -184,37 +184,6 @@ def test_templates_that_are_wrong(
     assert said in result.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "said"),
-    [
-        ("--architecture pivot", 78, "none of transformer, recurrent"),
-        ("--set shape.hidden=3", 78, "no setting"),
-        ("--set training.dropout=1", 78, "dropout"),
-        ("--set trigrams.size=1", 78, "no group"),
-        ("--set training.maximum_length=1", 78, "every pair is longer"),
-        ("--resume", 78, "nothing to resume"),
-        ("--pairs missing.tsv", 66, "missing.tsv"),
-        ("--segmenter nowhere", 66, "nowhere"),
-        ("NO PAIRS", 2, "no training pairs"),
-        ("--embeddings 2.vec", 65, "2.vec: vectors of 2 numbers, expected 8; set shape.width=2"),
-        ("--embeddings z.vec", 65, "z.vec: no vector is of a piece of the vocabulary; segment"),
-        ("--embeddings 1.vec", 65, "1.vec:2: expected a word and 8 numbers; remove"),
-        ("--embeddings 0.vec", 66, "0.vec: cannot be opened"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(
-    home: Path, monkeypatch: pytest.MonkeyPatch, more: str, code: int, said: str
-) -> None:
-    monkeypatch.chdir(home)
-    for name, text in (("2", "a1 1 2\n"), ("z", "z 1 2 3 4 5 6 7 8\n"),
-                       ("1", "a1 1 2 3 4 5 6 7 8\na2 1\n")):  # fmt: skip
-        Path(f"{name}.vec").write_text(text)
-    paired = more != "NO PAIRS"
-    result = train(home, *more.split() * paired, pairs=paired, code=code)
-    assert said in result.stderr.splitlines()[-1]
-    assert not list(home.glob("model*"))
-
-
 def test_validation_by_bleu(home: Path) -> None:
     pytest.importorskip("sacrebleu")
     assert "100 - BLEU = " in train(home, "--set", "training.validation=bleu").stderr
@@ -224,6 +193,7 @@ def test_validation_by_bleu_needs_sacrebleu(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     result = train(home, "--set", "training.validation=bleu", code=69)
     assert "bitextfilter[bleu]" in result.stderr
+    assert "no training pairs" in train(home, pairs=False, code=2).stderr
     assert not (home / "model").exists()
 
 

@@ -222,37 +222,10 @@ def test_initial_vectors(home: Path) -> None:
         found.append(one.weight[made.processor.vocabulary.index["a1"]].tolist())
     expected = [[*range(1, 9)], [*range(8, 0, -1)]]
     assert sorted(found) == [pytest.approx(row, rel=0.01) for row in expected]
+    assert "no training pairs" in tune(home, "--no-pairs", "-o", home / "x.tsv", code=78).stderr
 
 
 STS = "1\ta1\tb1\n2\ta2\tb2\n{}\n3\ta1\tb1\n"
-
-
-@pytest.mark.usefixtures("untrained")
-@pytest.mark.parametrize(
-    ("more", "code", "message"),
-    [
-        ("--no-pairs", 78, "no training pairs"),
-        ("--pairs missing.tsv", 66, "missing.tsv: cannot be opened"),
-        ("--sts-language aa", 2, "--sts-language needs --sts"),
-        ("--scol name", 2, "'name' is not a number"),
-        ("--languages aa", 2, "two languages"),
-        ("--pairs -", 2, "files are read more than once"),
-        ("--development -", 2, "files are read more than once"),
-        ("--sts -", 2, "files are read more than once"),
-        ("-o -", 2, "--output needs a file of its own"),
-        ("-o grid.toml/tuning.tsv", 74, "cannot be written"),
-        ("--models grid.toml/models", 74, "cannot be written"),
-        ("--embeddings v.vec", 65, "v.vec: vectors of 2 numbers, expected 8; set shape.embeddi"),
-        ("--embeddings none.vec", 66, "none.vec: cannot be opened"),
-    ],
-)
-def test_what_is_wrong_is_said_before_training(
-    home: Path, monkeypatch: pytest.MonkeyPatch, more: str, code: int, message: str
-) -> None:
-    monkeypatch.chdir(home)
-    (home / "v.vec").write_text("a1 1 2\n")
-    assert message in tune(home, *more.split(), code=code).stderr.splitlines()[-1]
-    assert not (home / "tuning.tsv").exists()
 
 
 @pytest.mark.usefixtures("untrained")

@@ -195,8 +195,7 @@ def test_ticks_lie_on_the_axis(low: float, high: float) -> None:
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 12, 1e7])
 def test_rows_are_whole(most: float) -> None:
     made = rows_axis(most)
-    assert made.high > most
-    assert all(value == int(value) for value, _ in made.ticks)
+    assert made.high > most and all(value == int(value) for value, _ in made.ticks)
 
 
 def test_numbers_on_axes() -> None:
@@ -249,9 +248,11 @@ def test_a_cut_knows_where_values_lie() -> None:
         )
 
 
-@pytest.mark.gate(6)
+@pytest.mark.gate("odd labels", "odd lengths", "odd reasons", "one row: sorted", "one row: ratios")
 @pytest.mark.parametrize("chart", EDGE_CASES.values(), ids=EDGE_CASES)
 def test_a_plot_is_well_formed(chart: Chart) -> None:
+    if chart is EDGE_CASES["odd labels"]:  # no warning either, of letters that the font lacks
+        assert plotted(chart, "png").startswith(b"\x89PNG\r\n")
     data = plotted(chart, "svg")
     assert ElementTree.fromstring(data).tag == "{http://www.w3.org/2000/svg}svg"
     assert b"<dc:date>" not in data
@@ -272,11 +273,6 @@ def test_plots_are_the_same_in_every_process() -> None:
     line = [sys.executable, "-c", program]
     done = subprocess.run(line, capture_output=True, timeout=60, check=True)
     assert done.stdout == plotted(drops_chart({"a": (5, 2), "b": (9, 0)}), "svg")
-
-
-def test_a_plot_as_picture_of_any_letters() -> None:
-    """No warning either, of letters that the font lacks."""
-    assert plotted(EDGE_CASES["odd labels"], "png").startswith(b"\x89PNG\r\n")
 
 
 def corpus_of(name: str, scores: list[float], label: str = "") -> Corpus:

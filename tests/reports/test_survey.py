@@ -98,19 +98,16 @@ def test_what_is_kept_of_rows(rows_surveyed: Survey) -> None:
     assert rows_surveyed.labelled
 
 
-def test_characters_are_counted_without_spaces() -> None:
-    found = Survey(["a"], unit="characters")
-    found.add([Sample(1, "ab c", "\U0001f600 é", (0.0,))])
-    assert (found.lengths(0).tolist(), found.lengths(1).tolist()) == ([3], [2])
-    assert not found.labelled
-
-
-def test_too_many_labels_are_one() -> None:
+def test_too_many_labels_are_one_and_characters_are_counted_without_spaces() -> None:
     found = Survey(["a"])
     found.add([Sample(n, "s", "t", (0.0,), f"l{n % 400}") for n in range(900)])
     assert len(found.labels) == MOST_LABELS + 1
     assert found.labels[-1] == OTHER_LABELS
     assert found.codes().tolist() == [min(n % 400, MOST_LABELS) for n in range(900)]
+    found = Survey(["a"], unit="characters")
+    found.add([Sample(1, "ab c", "\U0001f600 é", (0.0,))])
+    assert (found.lengths(0).tolist(), found.lengths(1).tolist()) == ([3], [2])
+    assert not found.labelled
 
 
 @given(st.text(alphabet="; a=\u2028"))
@@ -208,13 +205,10 @@ def test_nice_steps_split_a_width_in_few(width: float, most: int) -> None:
     assert min(abs(mantissa - nice) for nice in (1, 2, 2.5, 5, 10)) < 1e-6
 
 
-def test_multiples_are_the_numbers_as_written() -> None:
+def test_multiples_are_the_numbers_as_written_and_quantiles_values_that_occur() -> None:
     assert multiples(0.1, 0, 4).tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
     assert multiples(2500.0, -1, 1).tolist() == [-2500.0, 0.0, 2500.0]
     assert multiples(2e-20, 1, 2).tolist() == pytest.approx([2e-20, 4e-20], rel=1e-12, abs=0)
-
-
-def test_quantiles_are_values_that_occur() -> None:
     ordered = np.array([1.0, 2.0, 5.0, 9.0])
     assert quantiles(ordered, np.array([0, 0.3, 0.5, 1])).tolist() == [1, 2, 5, 9]
 
@@ -235,15 +229,12 @@ def test_spreads_of_labels(rows_surveyed: Survey) -> None:
 
 
 def test_counted_is_numpys_histogram(rows_surveyed: Survey) -> None:
+    """But for values where single precision has no room."""
     values = np.array([*rows_surveyed.scores(1), -2, 2], dtype=np.float64)
     edges = np.linspace(-2, 2, 17)
     assert counted(values, edges).tolist() == np.histogram(values, edges)[0].tolist()
-
-
-def test_counted_where_single_precision_has_no_room() -> None:
     close = np.array([1, 1 + 1.2e-7], dtype=np.float32)
-    edges = np.linspace(float(close[0]), float(close[1]), 51)
-    assert counted(close, edges).sum() == 2
+    assert counted(close, np.linspace(float(close[0]), float(close[1]), 51)).sum() == 2
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
@@ -269,14 +260,10 @@ def drawn(count: int, size: int, seed: int, step: int = 7) -> list[int]:
 
 @pytest.mark.parametrize("count", [0, 1, 5, 6, 100])
 def test_a_sample_is_that_of_the_smallest_draws(count: int) -> None:
-    """So it is uniform, of the size asked for, and has no row twice."""
+    """So it is uniform, of the size asked for, and has no row twice, however rows are offered."""
     draws = np.random.default_rng(3).random(count)
-    assert drawn(count, 5, 3) == (np.argsort(draws)[:5] + 1).tolist()
-
-
-def test_a_sample_does_not_depend_on_how_rows_are_offered() -> None:
-    assert len({tuple(drawn(100, 5, 1, step)) for step in (1, 7, 100)}) == 1
-    assert drawn(100, 5, 1) != drawn(100, 5, 2)
+    for step in (1, 7, 100):
+        assert drawn(count, 5, 3, step) == (np.argsort(draws)[:5] + 1).tolist()
 
 
 def test_texts_are_cut() -> None:
@@ -352,42 +339,23 @@ def test_no_manifest_of_a_filter(
 )
 def test_no_manifest(tmp_path: Path, data: bytes, said: str) -> None:
     path = tmp_path / "run.json"
+    with pytest.raises(NotFoundError):
+        read_run(str(path))
     path.write_bytes(data)
     with pytest.raises(InputError, match=rf"run\.json: {said}; give a file that --manifest"):
         read_run(str(path))
 
 
-def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError):
-        read_run(str(tmp_path / "run.json"))
-
-
 def test_fields(tmp_path: Path) -> None:
     run = read_run(written(tmp_path / "run.json", {"seed": 3, "a": {"b": [1, {"c": None}]}}))
     assert fields_of(run) == [
-        ("version", "0.1.0"),
-        ("command", "bitext-filter -i 'x y'"),
-        ("counts › rows", "10"),
-        ("counts › kept", "7"),
-        ("counts › dropped", "2"),
-        ("counts › rejected", "1"),
-        ("seconds", "1.5"),
-        ("rows_per_second", "6.7"),
-        ("facts › seed", "3"),
-        ("facts › a › b › 1", "1"),
-        ("facts › a › b › 2 › c", "null"),
-        ("compiled", ""),
-    ]
-    assert fields_of({"n": 1234567, "t": True, "l": ["a b", 2], "e": {}, "x": []}) == [
-        ("n", "1234567"),
-        ("t", "true"),
-        ("l", "'a b' 2"),
-        ("e", "{}"),
-        ("x", ""),
-    ]
-
-
-def test_fields_however_deep() -> None:
-    deep = json.loads('{"a":' * 900 + "1" + "}" * 900)
-    ((place, text),) = fields_of(deep)
+        ("version", "0.1.0"), ("command", "bitext-filter -i 'x y'"), ("counts › rows", "10"),
+        ("counts › kept", "7"), ("counts › dropped", "2"), ("counts › rejected", "1"),
+        ("seconds", "1.5"), ("rows_per_second", "6.7"), ("facts › seed", "3"),
+        ("facts › a › b › 1", "1"), ("facts › a › b › 2 › c", "null"), ("compiled", ""),
+    ]  # fmt: skip
+    values = {"n": 1234567, "t": True, "l": ["a b", 2], "e": {}, "x": []}
+    shown = ["1234567", "true", "'a b' 2", "{}", ""]
+    assert fields_of(values) == list(zip(values, shown, strict=True))
+    ((place, text),) = fields_of(json.loads('{"a":' * 900 + "1" + "}" * 900))
     assert place.startswith("a › a › a") and text.endswith("}")

@@ -41,16 +41,27 @@ def network(seed: int, name: str = "word+gran,trigram", **shape: object) -> Netw
     return ENCODERS.build(name, ENCODERS.settings(name, {"embedding": 4, **shape}), SIZES)
 
 
-@pytest.mark.parametrize("twice", ["tables", "composition"])
-def test_what_a_model_shares_goes_to_both_sides(twice: str) -> None:
-    other, made = network(1), network(2, **{twice: "separate"})
+ATTENTION = {"hidden": 3, "pooling": "attention"}
+
+
+@pytest.mark.parametrize(
+    ("name", "shared", "own", "prefix"),
+    [
+        ("word+gran,trigram", {}, {"tables": "separate"}, "vectors.1."),
+        ("word+gran,trigram", {}, {"composition": "separate"}, "parts.1."),
+        ("autoencoder", {**ATTENTION, "composition": "shared"}, ATTENTION, "encoders.1."),
+    ],
+)
+def test_what_a_model_shares_goes_to_both_sides(
+    name: str, shared: dict[str, object], own: dict[str, object], prefix: str
+) -> None:
+    other, made = network(1, name, **shared), network(2, name, **own)
     names = start_from(made, other)
-    own, others = made.state_dict(), other.state_dict()
-    assert names == sorted(own)
-    one = {"tables": "vectors.1.", "composition": "parts.1."}[twice]
-    assert sum(name.startswith(one) for name in own) > 1
-    for name, tensor in own.items():
-        assert torch.equal(tensor, others[name.replace(".1.", ".0.", 1)])
+    tensors, others = made.state_dict(), other.state_dict()
+    assert names == sorted(tensors)
+    assert sum(key.startswith(prefix) for key in tensors) > 1
+    for key, tensor in tensors.items():
+        assert torch.equal(tensor, others[key.replace(".1.", ".0.", 1)])
 
 
 @pytest.mark.parametrize("shape", [SHARED, {"tables": "separate", "composition": "separate"}])
@@ -59,16 +70,6 @@ def test_the_sides_of_a_model_that_has_both_stay_apart(shape: dict[str, str]) ->
     assert start_from(made, other) == sorted(other.state_dict())
     for name, tensor in made.state_dict().items():
         assert torch.equal(tensor, other.state_dict()[name])
-
-
-def test_an_encoder_that_both_languages_share_starts_those_of_either() -> None:
-    shape = {"hidden": 3, "pooling": "attention"}
-    other = network(1, "autoencoder", composition="shared", **shape)
-    made = network(2, "autoencoder", **shape)
-    start_from(made, other)
-    others = other.state_dict()
-    for name, tensor in made.state_dict().items():
-        assert torch.equal(tensor, others[name.replace(".1.", ".0.", 1)])
 
 
 def test_an_autoencoder_becomes_a_part_of_a_combination_and_the_reverse() -> None:
@@ -241,19 +242,16 @@ def assert_uniform(values: Tensor, bound: float) -> None:
     assert values.var().item() == pytest.approx(bound**2 / 3, rel=0.1)
 
 
-def test_embeddings_start_within_a_hundredth() -> None:
+def test_embeddings_and_matrices_start_within_their_bounds() -> None:
     table, again = nn.Embedding(200, 20), nn.Embedding(200, 20)
     start_small(table, 1), start_small(again, 1)
     assert_uniform(table.weight, 0.01)
     assert table.weight.requires_grad and table.weight.grad_fn is None
     assert again.weight.equal(table.weight)
-
-
-@pytest.mark.parametrize("gates", [1, 3, 4])
-def test_matrices_start_within_the_bound_of_their_gate(gates: int) -> None:
-    matrix = nn.Parameter(torch.zeros(gates * 60, 40))
-    start_matrix_(matrix, torch.Generator().manual_seed(1), gates)
-    assert_uniform(matrix, math.sqrt(6 / (60 + 40)))
+    for gates in (1, 3, 4):
+        matrix = nn.Parameter(torch.zeros(gates * 60, 40))
+        start_matrix_(matrix, torch.Generator().manual_seed(1), gates)
+        assert_uniform(matrix, math.sqrt(6 / (60 + 40)))
 
 
 @pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3), (nn.RNN, 1)])

@@ -13,11 +13,11 @@ from bitextfilter.commands.evaluate.options import measurement
 from bitextfilter.commands.frame.options import argument, as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
+from bitextfilter.evaluation.result import Result, signature
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import number_of, optional
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Result
     from bitextfilter.papers.corpus_statistics import CorpusTally
 
 
@@ -79,8 +79,6 @@ def corpus(run: Run, settings: _Settings) -> Result:
         bitext-evaluate corpus --score-column -1 europarl.tsv.gz news.tsv.gz
         bitext-evaluate corpus --column 1 --idf-from news.txt talks.txt
     """
-    from bitextfilter.evaluation.result import Result, signature
-
     if [*settings.files, settings.idf_from].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     facts, records = settings.facts, _records(run, settings)

@@ -27,9 +27,10 @@ from bitextfilter.commands.frame.training import (
     TrainingOptions,
     run_environment,
 )
+from bitextfilter.evaluation.result import Bootstrap, Result
+from bitextfilter.io.work_folder import kept_folder
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Result
     from bitextfilter.io.rows import Columns
     from bitextfilter.tuning.downstream import DownstreamTask, Experiment, SystemResult
     from bitextfilter.tuning.subsets import System
@@ -119,8 +120,6 @@ def downstream(
             --languages de,en --scol de --tcol en --development dev.tsv --test test.tsv \
             --work trained scored.tsv.gz
     """
-    from bitextfilter.evaluation.result import Bootstrap
-    from bitextfilter.io.work_folder import kept_folder
     from bitextfilter.tuning.downstream import Experiment, result_lines, result_of
     from bitextfilter.tuning.subsets import digests
 

@@ -11,7 +11,6 @@ import click
 
 from bitextfilter.commands.evaluate.options import (
     Labelling,
-    bootstrap_options,
     check_measure,
     measurement,
     origin,
@@ -24,15 +23,16 @@ from bitextfilter.commands.frame.options import (
     as_score,
     flag,
     option,
+    options_of,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
+from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.filtering import LabelledRows
-    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.evaluation.thresholds import Cut, CutSettings
     from bitextfilter.scoring.model import Model
 
@@ -109,7 +109,7 @@ class _Suggestion:
     "filtering",
     _Settings,
     Labelling,
-    bootstrap_options(noise=True),
+    options_of(Bootstrap, changes={"seed": {"help": "Seed of the resamples, and of noise."}}),
     _Suggestion,
     row_options("output texts errors", drops=True),
     ModelName,

@@ -10,7 +10,6 @@ import click
 
 from bitextfilter.commands.evaluate.options import (
     ScoreColumn,
-    bootstrap_options,
     known_score,
     measurement,
     origin,
@@ -24,12 +23,12 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
+from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import SIDES, Columns, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.mining import MinedScores, SentencePair
-    from bitextfilter.evaluation.result import Bootstrap, Result
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class _Settings:
     "mining",
     _Settings,
     ScoreColumn,
-    bootstrap_options(),
+    Bootstrap,
     row_options("output texts errors", drops=True),
     uses="batch_size",
 )
@@ -140,7 +139,7 @@ class _Alignment:
     files: tuple[str, ...] = argument("GOLD [LINKS] [GOLD LINKS]...", nargs=-1, required=True)
 
 
-@measurement("alignment", _Alignment, row_options("output"), bootstrap_options(), uses="")
+@measurement("alignment", _Alignment, row_options("output"), Bootstrap, uses="")
 def alignment(run: Run, settings: _Alignment, bootstrap: Bootstrap) -> Result:
     """Measure LINKS (default: stdin) between sentences against those of GOLD.
 

@@ -11,7 +11,6 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.evaluate.options import (
     Languages,
-    bootstrap_options,
     language_option,
     measurement,
 )
@@ -26,13 +25,13 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
+from bitextfilter.evaluation.result import Bootstrap, Result, record
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import Row, RowReader, TextColumn, strict
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.evaluation.neighbourhood import Histograms, Hubs, NearestLines
-    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.scoring.model import Model
 
 
@@ -81,7 +80,6 @@ def neighbours(run: Run, settings: _Settings) -> Result:
         bitext-evaluate neighbours --language de,en --of german.txt --hubness english.txt
     """
     from bitextfilter.evaluation.pair_scoring import model_languages
-    from bitextfilter.evaluation.result import Result
 
     _check(settings)
     sentences = list(_sentences(run, settings.queries))
@@ -140,7 +138,6 @@ def _records(
 ) -> list[dict[str, str | float]]:
     """Return the records of the kind asked for."""
     from bitextfilter.evaluation.neighbourhood import Hubs
-    from bitextfilter.evaluation.result import record
 
     if not isinstance(collector, Hubs):
         return collector.records(queries)
@@ -195,9 +192,7 @@ class _Dictionary:
     )
 
 
-@measurement(
-    "words", _Dictionary, row_options("output texts errors"), bootstrap_options(), uses="batch_size"
-)
+@measurement("words", _Dictionary, row_options("output texts errors"), Bootstrap, uses="batch_size")
 def words(run: Run, settings: _Dictionary, bootstrap: Bootstrap) -> Result:
     """Measure how well vectors translate the source words of DICTIONARY, pairs of words.
 

@@ -15,23 +15,19 @@ import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    COUNT,
-    NATURAL,
-    Options,
     as_column,
     json_flag,
     option,
-    options_of,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.evaluation.result import Result
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import Row, WantedColumn, number_of, optional
 from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.filtering import LabelledRows
-    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.evaluation.thresholds import Origin
 
 
@@ -61,24 +57,6 @@ def measurement(
         return command(name, settings, _Form, *groups, uses=uses)(main)
 
     return decorate
-
-
-@dataclass(frozen=True)
-class _Resampling:
-    resamples: int = option("--bootstrap N", "Resamples of the intervals.", COUNT, 1000)
-    seed: int = option("--seed", "Seed of the resamples.", NATURAL, 1)
-
-
-def bootstrap_options(noise: bool = False) -> Options:
-    """Return --bootstrap and --seed, which is of *noise* too; a ``Bootstrap`` is made of them."""
-    seed = {"help": "Seed of the resamples, and of noise."} if noise else {}
-    return Options(_bootstrap, options_of(_Resampling, changes={"seed": seed}).parameters)
-
-
-def _bootstrap(resamples: int, seed: int) -> Bootstrap:
-    from bitextfilter.evaluation.result import Bootstrap
-
-    return Bootstrap(resamples, seed)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bitextfilter.commands.evaluate.options import (
     RATED,
     Languages,
-    bootstrap_options,
     language_option,
     measurement,
     signed,
@@ -17,11 +16,11 @@ from bitextfilter.commands.evaluate.options import (
 from bitextfilter.commands.frame.options import ModelName, argument, as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
+from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import REMEDY, Row, WantedColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.papers.paraphrases import LexiconEntry
     from bitextfilter.scoring.model import Model
     from bitextfilter.training.labelled_pairs import LabelledVectors
@@ -57,7 +56,7 @@ class _Pairs:
     targets: list[str]
 
 
-@measurement("paraphrase", _Settings, bootstrap_options(), RATED, ModelName)
+@measurement("paraphrase", _Settings, Bootstrap, RATED, ModelName)
 def paraphrase(run: Run, settings: _Settings, bootstrap: Bootstrap) -> Result:
     """Measure how well the model's vectors separate paraphrases from other pairs.
 
@@ -153,7 +152,7 @@ class _LexiconSettings:
     "lexicon",
     _LexiconSettings,
     row_options("output texts errors"),
-    bootstrap_options(),
+    Bootstrap,
     uses="batch_size",
 )
 def lexicon(run: Run, settings: _LexiconSettings, bootstrap: Bootstrap) -> Result:

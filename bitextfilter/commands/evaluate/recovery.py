@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bitextfilter.commands.evaluate.options import bootstrap_options, check_measure, measurement
+from bitextfilter.commands.evaluate.options import check_measure, measurement
 from bitextfilter.commands.frame.given import VectorFiles, signed_vectors
 from bitextfilter.commands.frame.options import (
     COUNT,
@@ -24,6 +24,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.evaluation.result import Bootstrap, Result, signature
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import Columns, Row, WantedColumn
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
@@ -32,7 +33,6 @@ from bitextfilter.settings import none_of
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores, Vectors
     from bitextfilter.evaluation.recovery import RowScorer
-    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
 
@@ -103,7 +103,6 @@ def recovery(run: Run, settings: _Settings, scorers: ScorerOptions, given: Vecto
         bitext-evaluate recovery --similarity csls,cosine newstest.de-en.tsv --scol 2 --tcol 1
     """
     from bitextfilter.evaluation.recovery import distinct_pairs, recover
-    from bitextfilter.evaluation.result import Result, signature
 
     scorers.check(settings.names)
     rows, read = _read(run, settings.file, given)
@@ -306,7 +305,7 @@ def _damaged(run: Run, columns: Columns, file: str) -> list[tuple[str, ...]]:
 @measurement(
     "contrasts",
     _Contrasts,
-    bootstrap_options(),
+    Bootstrap,
     row_options("output texts errors"),
     ModelName,
 )

@@ -12,7 +12,6 @@ import click
 from bitextfilter.commands.evaluate.options import (
     RATED,
     Languages,
-    bootstrap_options,
     check_measure,
     language_option,
     signed,
@@ -28,12 +27,12 @@ from bitextfilter.commands.frame.options import (
     option,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.io.files import COMPRESSIONS, stream_name
 from bitextfilter.io.rows import WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.pair_scoring import PairMeasure
-    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.evaluation.sts import RatedColumns, RatedSet
 
 
@@ -90,7 +89,7 @@ class _Settings:
         return RatedColumns(first=(human, WantedColumn("score", "--column", self.column)))
 
 
-@command("sts", _Settings, bootstrap_options(), RATED, ModelName)
+@command("sts", _Settings, Bootstrap, RATED, ModelName)
 def sts(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Correlate scores of sentence pairs with human scores: similarity, or quality.
 

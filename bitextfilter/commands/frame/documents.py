@@ -12,17 +12,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import click
-
-from bitextfilter.commands.frame.options import COUNT, DIGITS, MinScore, as_min_score, flag, option
+from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
+from bitextfilter.commands.frame.options import DIGITS, MinScore, as_min_score, flag, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.documents import link_line
 from bitextfilter.io.files import open_input, stream_name
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
+from bitextfilter.mining.chunks import (
+    Chunk,
+    ChunkSettings,
+    ChunkSide,
+    chunks_of,
+    paragraph_numbers,
+    whole_chunk,
+)
 
 if TYPE_CHECKING:
     from bitextfilter.io.vectors import GivenVectors
-    from bitextfilter.mining.chunks import Chunk, ChunkSide
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
 
@@ -118,7 +124,6 @@ def warn_of_languages(
     run: Run, model: Model, sides: Sequence[Sequence[str]], name: str = ""
 ) -> bool:
     """Warn of texts that seem to be in other languages than the model's; returns whether so."""
-    from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
     from bitextfilter.scoring.row_checks import column_doubt
 
     first, second = (side[:CHECKED_ROWS] for side in sides)
@@ -163,7 +168,7 @@ class RowForm:
 
 
 @dataclass(frozen=True)
-class LinkForm(RowForm):
+class LinkForm(RowForm, ChunkSettings):
     """Form of the links of documents."""
 
     form: str = option(
@@ -173,17 +178,8 @@ class LinkForm(RowForm):
         ["pairs", "paragraphs", "documents", "jsonl"],
         "pairs",
     )
-    most_words: int = option(
-        "--most-words N", "paragraphs: most words of the longer side.", COUNT, 256
-    )
     count: str = option(
         "--count", "Unit of sizes, also of --most-words.", ["words", "characters"], "words"
-    )
-    hole: int = option(
-        "--hole N",
-        "paragraphs: sentences without a counterpart that may stand between links.",
-        click.IntRange(0),
-        0,
     )
     mark: str | None = option(
         "--mark TEXT", "Text between paragraphs  [default: ¶ for documents, none for paragraphs]"
@@ -275,7 +271,6 @@ def _number_lines(document: AlignedDocument, form: LinkForm) -> Iterator[bytes]:
 
 
 def _chunk_sides(document: AlignedDocument, form: LinkForm) -> tuple[ChunkSide, ChunkSide]:
-    from bitextfilter.mining.chunks import ChunkSide, paragraph_numbers
     from bitextfilter.text.words import count_characters, count_words
 
     count = count_words if form.count == "words" else count_characters
@@ -288,12 +283,8 @@ def _chunk_sides(document: AlignedDocument, form: LinkForm) -> tuple[ChunkSide, 
 
 def _chunk_lines(document: AlignedDocument, form: LinkForm) -> Iterator[bytes]:
     """Yield a row for each chunk of a document, or one for the whole of it."""
-    from bitextfilter.mining.chunks import ChunkSettings, chunks_of, whole_chunk
-
     sides = _chunk_sides(document, form)
-    chunks: Iterable[Chunk] = chunks_of(
-        document.links, sides, ChunkSettings(form.most_words, form.hole)
-    )
+    chunks: Iterable[Chunk] = chunks_of(document.links, sides, form)
     if form.form == "documents":
         chunks = [one for one in [whole_chunk(document.links, sides)] if one.links]
     name = plain_name(document.name)
@@ -338,8 +329,6 @@ def _span(numbers: Sequence[int]) -> str:
 
 def _object_line(document: AlignedDocument, form: LinkForm) -> Iterator[bytes]:
     """Yield a document as a JSON object."""
-    from bitextfilter.mining.chunks import whole_chunk
-
     sides = _chunk_sides(document, form)
     chunk: Chunk = whole_chunk(document.links, sides)
     made: dict[str, object] = {"document": plain_name(document.name)}

@@ -35,12 +35,11 @@ from bitextfilter.commands.frame.words import (
 )
 from bitextfilter.io.files import is_table, stream_name
 from bitextfilter.io.rows import Columns, number_of
-from bitextfilter.settings import nearest
+from bitextfilter.settings import Declaration, nearest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from bitextfilter.settings import Declaration
 
 DEFAULT_MODEL = "en-de"
 

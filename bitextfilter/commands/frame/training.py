@@ -28,12 +28,13 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.words import as_languages
 from bitextfilter.io.rows import Columns
+from bitextfilter.settings import read_settings, settings_table, with_override
 
 if TYPE_CHECKING:
     from bitextfilter.training.data import PairFile
     from bitextfilter.training.loop import Progress
     from bitextfilter.training.multilingual import LanguageFile
-    from bitextfilter.training.runs import Environment
+    from bitextfilter.training.runs import Environment, TrainingFiles
 
 
 TRANSLATOR_ERRORS = {
@@ -58,8 +59,6 @@ class TrainingOptions:
 
     def values(self, architecture: str | None = None) -> dict[str, Any]:
         """Return the settings of --settings, changed by --architecture, --seed and --set."""
-        from bitextfilter.settings import read_settings, with_override
-
         values = read_settings(self.settings) if self.settings else {}
         values = values.get("settings", values)  # of a classifier, beside its figures
         values = {n: v for n, v in values.items() if n not in ("material", "validation")}
@@ -96,8 +95,6 @@ def training_settings(config: str, seed: str = "training.seed") -> Options:
 def _list_settings(config: str, context: click.Context, _: click.Parameter, asked: bool) -> None:
     """Write the table of settings, and exit."""
     if asked:
-        from bitextfilter.settings import settings_table
-
         module, name = config.rsplit(".", 1)
         rows = getattr(importlib.import_module(f"bitextfilter.{module}"), name).rows()
         click.echo(settings_table(rows), nl=False)
@@ -138,6 +135,13 @@ class PairTraining:
     embeddings: Path | None = embeddings_option()
     quantise: bool = flag("--quantise", "Keep matrices as int8: a quarter of the size.")
     resume: bool = flag("--resume", "Go on with the interrupted training of this model.")
+
+    def files(self, pairs: Sequence[PairFile], **others: Any) -> TrainingFiles:
+        """The files of the run: *pairs*, and *others* by their names there."""
+        from bitextfilter.training.runs import TrainingFiles
+
+        others |= {"segmenter": self.segmenter, "vectors": self.embeddings}
+        return TrainingFiles(self.languages, pairs, **others)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -17,7 +16,6 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
-    NATURAL,
     NumberRange,
     argument,
     as_column,
@@ -27,26 +25,45 @@ from bitextfilter.commands.frame.options import (
     languages_option,
     needs_own_file,
     option,
+    options_of,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError, WorkerError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import SIDES, Columns, Row, RowParser, RowReader, WantedColumn
+from bitextfilter.judge import judgements
+from bitextfilter.judge.judgements import (
+    Judgements,
+    LabelReader,
+    Question,
+    RowSample,
+    SampledRow,
+    SampleSettings,
+    Scale,
+    ask,
+    kept_answers,
+    labels_by,
+    labels_text,
+    parse_scale,
+    sample_header,
+)
 
 if TYPE_CHECKING:
-    from bitextfilter.judge.judgements import Judgements, Question, RowSample, Scale
-    from bitextfilter.judge.sample import Drawing, SampleSettings
+    from bitextfilter.judge.sample import Drawing
 
 
 def _scale(value: str) -> Scale:
     """Read a scale: ``good-bad``, ``0-100``, ``labels=V,F,A``."""
-    from bitextfilter.judge.judgements import parse_scale
-
     try:
         return parse_scale(value)
     except SettingsError as error:
         raise click.BadParameter(str(error)) from error
+
+
+def as_share(value: str) -> float:
+    """Read a fraction from 0 to 1."""
+    return float(as_fraction(value))
 
 
 def scale_option(default: str) -> Any:
@@ -61,8 +78,6 @@ def scale_option(default: str) -> Any:
 
 def read_sample(run: Run, path: str) -> RowSample:
     """Read the sample in a file."""
-    from bitextfilter.judge import judgements
-
     sample = judgements.read_sample(run.input(path), stream_name(path))
     run.counts["rows"] = len(sample.rows)
     return sample
@@ -70,8 +85,6 @@ def read_sample(run: Run, path: str) -> RowSample:
 
 def read_labels(run: Run, sample: RowSample, paths: Sequence[str]) -> Judgements:
     """Read the labels of a sample in some files."""
-    from bitextfilter.judge.judgements import LabelReader
-
     reader = LabelReader(sample)
     for path in paths:
         reader.read(run.input(path), stream_name(path))
@@ -82,7 +95,7 @@ _WINDOW = 8192
 
 
 @dataclass(frozen=True)
-class _Sample:
+class _Sample(SampleSettings):
     """The scores, and the rows to draw."""
 
     columns: tuple[int | str, ...] = option(
@@ -93,35 +106,26 @@ class _Sample:
         ["-1"],
         multiple=True,
     )
-    cut: float | None = option(
-        "--cut C", "The cut to examine; half of the rows are near.", as_score
-    )
-    count: int = option("--count", "Rows to draw.", COUNT, 300)
-    near: Fraction = option(
-        "--near-cut SHARE", "The share of rows near the cut, 0 to 1.", as_fraction, "0.5"
-    )
     dropped: tuple[str, ...] = option(
         "--dropped FILE",
         "Also draw from the --rejects FILE of bitext-filter; repeat it for more.",
         multiple=True,
     )
-    per_rule: int = option("--per-rule", "The most rows of each rule in --dropped.", COUNT, 5)
-    seed: int = option("--seed", "Seed of the draw.", NATURAL, 1)
 
     def __post_init__(self) -> None:
         """Refuse a column that stands twice."""
         if len(set(self.columns)) < len(self.columns):
             raise click.UsageError("a column is named twice")
 
-    def settings(self) -> SampleSettings:
-        """Return the settings of the sample."""
-        from bitextfilter.judge.sample import SampleSettings
 
-        near = float(self.near)
-        return SampleSettings(self.count, self.cut, near, self.per_rule, self.seed)
+_SAMPLING = options_of(
+    _Sample,
+    "columns cut count near dropped per_rule seed",
+    {"cut": {"type": as_score}, "near": {"type": as_share, "default": "0.5"}},
+)
 
 
-@command("sample", _Sample, row_options(), uses="")
+@command("sample", _SAMPLING, row_options(), uses="")
 def sample(run: Run, settings: _Sample) -> None:
     """Draw the rows of a scored corpus that are worth a person's time.
 
@@ -148,8 +152,6 @@ def sample(run: Run, settings: _Sample) -> None:
         bitext-judge sample -i scored.tsv --header --column mlp --cut 0.37 -o sample.tsv
         bitext-judge sample -i kept.tsv --dropped rejects.tsv --count 200 -o sample.tsv
     """
-    from bitextfilter.judge.judgements import sample_header
-
     output = run.output()
     if run.row_settings.output != "-":
         needs_own_file("--output", run.row_settings.output, settings.dropped)
@@ -182,7 +184,7 @@ def _drawn(run: Run, settings: _Sample) -> tuple[list[str], Drawing]:
 
     windows = _windows(run, columns, first)
     corpus = Corpus(windows, again, settings.dropped, parser, places)
-    return first.score_names(settings.columns), draw_sample(corpus, settings.settings())
+    return first.score_names(settings.columns), draw_sample(corpus, settings)
 
 
 def _spool(run: Run) -> BinaryIO | None:
@@ -352,8 +354,6 @@ def label_by_program(run: Run, settings: _Program) -> None:
         bitext-judge command './ask-a-model' sample.tsv -o labels.tsv
         bitext-judge command 'python judge.py' sample.tsv --scale good-bad --batch 50 -o labels.tsv
     """
-    from bitextfilter.judge.judgements import Question, labels_by, labels_text
-
     target = run.row_settings.output
     if target != "-":
         needs_own_file("--output", target, [settings.sample, run.common.manifest])
@@ -368,8 +368,6 @@ def label_by_program(run: Run, settings: _Program) -> None:
 
 def _answers(run: Run, question: Question, sample: RowSample, target: str) -> dict[str, str]:
     """Ask for the labels that are not kept yet; return all, by the pair's digest."""
-    from bitextfilter.judge.judgements import SampledRow, ask, kept_answers
-
     progress = run.progress(len(sample.rows), "rows")
     kept = None if target == "-" else run.enter(kept_answers(target, question))
     known: dict[str, str] = {} if kept is None else kept.known

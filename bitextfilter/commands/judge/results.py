@@ -4,41 +4,52 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     ModelName,
     argument,
-    as_fraction,
     as_score,
     json_flag,
     needs_own_file,
     option,
+    options_of,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.judge.labelling import read_labels, read_sample
+from bitextfilter.commands.judge.labelling import as_share, read_labels, read_sample
 from bitextfilter.errors import SettingsError
+from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import in_utf_8, stream_name
+from bitextfilter.models.folders import check_replaceable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.judge.evaluation import JudgedRows, Standard
     from bitextfilter.judge.judgements import Judgements
 
 
-GOOD: Any = option(
-    "--good LABELS",
-    "Labels that count as good: words as V,F, or the least number  [default: the first word, or "
-    "the middle of the scale]",
-)
-"""The field of --good."""
+@dataclass(frozen=True)
+class _Labelled:
+    """The sample and its labels, and the form of the result."""
+
+    sample: str = argument("SAMPLE")
+    labels: tuple[str, ...] = argument("LABELS...", nargs=-1, required=True)
+    good: str | None = option(
+        "--good LABELS",
+        "Labels that count as good: words as V,F, or the least number  [default: the first word,"
+        " or the middle of the scale]",
+    )
+    as_json: bool = json_flag()
+
+    def __post_init__(self) -> None:
+        """Refuse a file of labels that is named twice, and stdin asked for twice."""
+        if (self.sample, *self.labels).count("-") > 1:
+            raise click.UsageError("stdin is asked for twice")
+        if double := next((name for name in self.labels if self.labels.count(name) > 1), None):
+            raise click.UsageError(f"{double} is named twice")
 
 
 def chosen_standard(judgements: Judgements, good: str | None) -> Standard:
@@ -51,24 +62,14 @@ def chosen_standard(judgements: Judgements, good: str | None) -> Standard:
         raise click.UsageError(f"--good: {error}") from error
 
 
-def refuse_twice(sample: str, labels: Sequence[str]) -> None:
-    """Raise UsageError for a file of labels that is named twice, and for stdin asked for twice."""
-    if (sample, *labels).count("-") > 1:
-        raise click.UsageError("stdin is asked for twice")
-    if double := next((name for name in labels if labels.count(name) > 1), None):
-        raise click.UsageError(f"{double} is named twice")
-
-
 _FEW = 100
 """Fewer labels give a warning."""
 
 
 @dataclass(frozen=True)
-class _Report:
+class _Report(_Labelled):
     """The sample and its labels, and the cuts to show."""
 
-    sample: str = argument("SAMPLE")
-    labels: tuple[str, ...] = argument("LABELS...", nargs=-1, required=True)
     columns: tuple[str, ...] = option(
         "--column NAME",
         "A score of the sample; repeat it for more  [default: all]",
@@ -80,20 +81,17 @@ class _Report:
     precision: float | None = option(
         "--precision P",
         "Also mark the lowest cut of this precision, 0 to 1, that keeps 10 labels or more.",
-        lambda value: float(as_fraction(value)),
+        as_share,
     )
-    good: str | None = GOOD
     disagreements: str | None = option(
         "--disagreements FILE", "Write the rows that annotators disagree on to FILE."
     )
-    as_json: bool = json_flag()
-
-    def __post_init__(self) -> None:
-        """Refuse files that are named twice."""
-        refuse_twice(self.sample, self.labels)
 
 
-@command("report", _Report, bootstrap_options(), row_options("output"), uses="")
+_REPORTING = options_of(_Report, "sample labels columns cuts precision good disagreements as_json")
+
+
+@command("report", _REPORTING, Bootstrap, row_options("output"), uses="")
 def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
     """Estimate what a cut yields by the labels of a sample.
 
@@ -159,21 +157,16 @@ def _report(run: Run, settings: _Report, rows: JudgedRows, result: Result) -> No
 
 
 @dataclass(frozen=True)
-class _Learn:
+class _Learn(_Labelled):
     """The sample and its labels, and the new model."""
 
-    sample: str = argument("SAMPLE")
-    labels: tuple[str, ...] = argument("LABELS...", nargs=-1, required=True)
     folder: str = option("-o --output FOLDER", "The new model's folder.", required=True)
-    good: str | None = GOOD
-    as_json: bool = json_flag()
-
-    def __post_init__(self) -> None:
-        """Refuse files that are named twice."""
-        refuse_twice(self.sample, self.labels)
 
 
-@command("learn", _Learn, bootstrap_options(), ModelName, uses="threads device")
+_LEARNING = options_of(_Learn, "sample labels folder good as_json")
+
+
+@command("learn", _LEARNING, Bootstrap, ModelName, uses="threads device")
 def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
     """Adapt the score and the cut of --model to the labels of a sample.
 
@@ -193,7 +186,6 @@ def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
         bitext-judge learn sample.tsv anna.tsv ben.tsv --model multi:en,cs -o my-model --json
     """
     from bitextfilter.judge.learning import Learnt
-    from bitextfilter.models.folders import check_replaceable
 
     check_replaceable(Path(settings.folder))
     output = run.output("-")

@@ -32,6 +32,7 @@ from bitextfilter.commands.frame.translators import (
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, stream_name
 from bitextfilter.io.rows import REMEDY, BadRow, Columns, Row, RowReader, TextColumn, WantedColumn
+from bitextfilter.models.folders import find_model, model_digest
 
 if TYPE_CHECKING:
     from bitextfilter.filters.rule import Bounded
@@ -125,7 +126,6 @@ def _rules(run: Run, model: str | None) -> dict[str, Bounded]:
     """Return the prepared rules by the names of their columns."""
     from bitextfilter.filters.likeness import NgramOverlap, ParaphraseScore, SentenceBleu
     from bitextfilter.filters.shape import Length
-    from bitextfilter.models.folders import find_model, model_digest
 
     rules: dict[str, Bounded] = {"length": Length()}
     rules |= {f"overlap{order}": NgramOverlap(order=order) for order in (1, 2, 3)}

@@ -29,11 +29,12 @@ from bitextfilter.commands.frame.training import (
     training_settings,
 )
 from bitextfilter.errors import InputError
+from bitextfilter.evaluation.result import Result, signature
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import SIDES, BadRow, TextColumn, number_of, optional
+from bitextfilter.models.folders import model_digest
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Result
     from bitextfilter.papers.corpus_statistics import Comparison
 
 
@@ -135,7 +136,6 @@ def score(run: Run, settings: _Scoring) -> None:
         bitext-paraphrase score --model references < paraphrases.tsv > scored.tsv
     """
     from bitextfilter.encoders.reference_classifier import load_reference_classifier
-    from bitextfilter.models.folders import model_digest
 
     reader, output = run.rows(TextColumn(settings.where)), run.output()
     folder = Path(settings.model)
@@ -185,8 +185,6 @@ def analyse(run: Run, settings: _Analysis) -> Result:
         bitext-paraphrase analyse < paraphrases.tsv
         bitext-paraphrase analyse --probability -1 < scored.tsv
     """
-    from bitextfilter.evaluation.result import Result, signature
-
     figures = _figures(run, settings.probability)
     records = [{"figure": name, **values} for name, values in figures.items()]
     pairs = run.counts["rows"] - run.counts["rejected"]
