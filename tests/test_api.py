@@ -262,7 +262,7 @@ def test_a_value_of_another_type_is_refused_with_its_name(
         (lambda: load("en-de", "gpu"), "device must be cpu, cuda or cuda:N, not 'gpu'"),
         (lambda: list(read_rows("a", 0)), "source is a column from 1"),
         (lambda: deduplicate([], similarity=math.nan), "similarity must be a number, not nan"),
-        (lambda: deduplicate([], shingle=0), "shingle must be above 0, not 0"),
+        (lambda: deduplicate([], shingle=0), "shingle must be at least 1, not 0"),
         (lambda: deduplicate([], match="alike"), "match 'alike' is none of exact"),
         (lambda: deduplicate([], against_match="alike"), "against_match 'alike' is none of exact"),
         (lambda: deduplicate([], against_words=(0, 1, 1)), "against_words must be at least 1"),
