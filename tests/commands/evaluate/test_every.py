@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from console import invoke, says_one_line, table
 from toys import sentences, toy_model
 
 from bitextfilter.io.vectors import write_word_vectors
+from bitextfilter.papers import paraphrases
 
 SOURCES, TARGETS = sentences(40, 4)
 DRAWS = ("--bootstrap", "20")
@@ -86,17 +88,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name, words in (("s.vec", "bcd"), ("t.vec", "gh")):
             with open(name, "wb") as file:
                 write_word_vectors(file, [*words], np.eye(3, dtype=np.float32)[: len(words)])
-        patch.setattr("bitextfilter.papers.paraphrases.TRAINING", quick())
+        patch.setattr(paraphrases, "TRAINING", replace(paraphrases.TRAINING, epochs=2))
         yield
-
-
-def quick() -> Any:
-    """A training of few epochs."""
-    from dataclasses import replace
-
-    from bitextfilter.papers.paraphrases import TRAINING
-
-    return replace(TRAINING, epochs=2)
 
 
 def measured(name: str, *more: object, data: str | None = None, code: int = 0) -> Result:
