@@ -38,7 +38,7 @@ CORE = {
     "pairs/": "pairs scoring/test_model.py commands/test_train_classifier.py",
     "mining/": (
         "mining commands/test_align.py commands/test_align_documents.py "
-        "commands/test_pair_documents.py commands/test_align_words.py "
+        "commands/test_pair_documents.py "
         "commands/test_chunks.py commands/test_mining.py"
     ),
     "filters/": "filters commands/test_filter.py",
