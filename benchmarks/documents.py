@@ -70,7 +70,8 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
 
 def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
     """Costs of links by the model."""
-    from bitextfilter.mining.link_costs import KnownBefore, LinkSettings, VectorLinkCosts
+    from bitextfilter.mining.chunks import LinkSettings
+    from bitextfilter.mining.link_costs import KnownBefore, VectorLinkCosts
     from bitextfilter.mining.monotonic import Document, character_ends
     from bitextfilter.mining.word_coverage import WordCoverage, document_words
     from bitextfilter.similarity.vectors import unit_rows
@@ -128,8 +129,8 @@ def measure(model: Model, made: Made, rescored: bool) -> None:
     """Print a row of the table."""
     from bitextfilter.evaluation.mining import compare_links, measure_alignment
     from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.mining.chunks import LinkSettings
     from bitextfilter.mining.documents import DocumentModel, align_by_vectors
-    from bitextfilter.mining.link_costs import LinkSettings
 
     encoding = rescoring = 0.0
 

@@ -28,14 +28,24 @@ from click import echo
 ROOT = Path(__file__).parents[1]
 CORE = {
     "io/rows": "io commands/test_score.py commands/test_bad_input.py commands/test_frame.py",
-    "scoring/": "scoring commands/test_score.py commands/test_cut_check.py commands/test_rank.py",
+    "scoring/": (
+        "scoring commands/test_score.py commands/test_cut_check.py "
+        "commands/test_rank.py commands/test_score_cache.py commands/test_combine.py "
+        "commands/test_first_rows.py"
+    ),
     "similarity/": "similarity search scoring/test_model.py",
-    "search/": "search similarity commands/test_align.py",
-    "pairs/": "pairs scoring/test_model.py",
-    "mining/": "mining commands/test_align.py commands/test_align_documents.py"
-    " commands/test_pair_documents.py",
+    "search/": "search similarity commands/test_align.py commands/test_mining.py",
+    "pairs/": "pairs scoring/test_model.py commands/test_train_classifier.py",
+    "mining/": (
+        "mining commands/test_align.py commands/test_align_documents.py "
+        "commands/test_pair_documents.py "
+        "commands/test_chunks.py commands/test_mining.py"
+    ),
     "filters/": "filters commands/test_filter.py",
-    "corpus/": "corpus commands/test_dedup.py commands/test_fix.py",
+    "corpus/": (
+        "corpus commands/test_dedup.py commands/test_fix.py commands/test_split.py "
+        "commands/test_convert.py commands/test_sample.py"
+    ),
     "damage/": "damage commands/test_noise.py",
 }
 """Modules by the start of their path, and the tests that have to find a mistake in them."""

@@ -336,8 +336,8 @@ def align_documents(
 
     Raises SettingsError for a value that is unknown, out of range, or impossible with the model.
     """
+    from bitextfilter.mining.chunks import LinkSettings
     from bitextfilter.mining.documents import aligner
-    from bitextfilter.mining.link_costs import LinkSettings
 
     align = aligner(by, LinkSettings(largest, skip), model, classifier)
     links = align(*sentence_sides(sources, targets)).links

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.align_documents import (
+    DOCUMENT_OPTIONS,
     Cut,
     DocumentFiles,
     DocumentSettings,
@@ -75,7 +76,7 @@ _NOT_OF_DOCUMENTS = (
     *("--similarity", "--neighbours-count", "--source-vectors", "--target-vectors"),
     *(*_NOT_STREAMED, "--index-load", "--stream"),
 )
-_DOCUMENTS = options_of(DocumentSettings, hidden=True)
+_DOCUMENTS = options_of(DocumentSettings, DOCUMENT_OPTIONS, hidden=True)
 _OF_DOCUMENTS = tuple(each.opts[-1] for each in _DOCUMENTS.parameters)
 
 

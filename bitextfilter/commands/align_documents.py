@@ -29,7 +29,6 @@ from bitextfilter.commands.frame.options import (
     RECOMMENDED,
     MinScore,
     ModelName,
-    NumberRange,
     argument,
     flag,
     option,
@@ -41,6 +40,7 @@ from bitextfilter.commands.frame.words import as_languages
 from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.documents import FileUses, ListedPair, read_document_list
 from bitextfilter.io.files import open_output, stream_name
+from bitextfilter.mining.chunks import LinkSettings
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
@@ -66,7 +66,7 @@ _NOT_FOR = {
 
 
 @dataclass(frozen=True)
-class DocumentSettings:
+class DocumentSettings(LinkSettings):
     """Options of the alignment of documents."""
 
     documents: str | None = option(
@@ -74,24 +74,15 @@ class DocumentSettings:
     )
     by: str = option("--by", "Evidence for translations.", ["model", "words", "length"], "model")
     classifier: bool = flag("--classifier", "Re-score links by the model's classifier: slower.")
-    largest: int = option(
-        "--largest N",
-        "Up to N sentences of a side may be in a link with one of the other.",
-        click.IntRange(1, 10),
-        5,
-    )
-    skip: float = option(
-        "--skip C",
-        "Cost of leaving out a sentence; a link of unrelated ones costs 1.",
-        NumberRange(0, 100),
-        0.9,
-    )
-    links: bool = flag("--links", "Write [0]:[0,1]:score, not the sentences.")
+    numbers: bool = flag("--links", "Write [0]:[0,1]:score, not the sentences.")
     split: tuple[str, str] | None = option(
         "--split L1,L2", "Divide lines into sentences, by rules of these languages.", as_languages
     )
     keep_going: bool = flag("--keep-going", "Leave out documents of the list that cannot be read.")
 
+
+DOCUMENT_OPTIONS = "documents by classifier largest skip numbers split keep_going"
+"""The fields of ``DocumentSettings`` that are options, in their order."""
 
 _PAIRS = LinkForm()
 
@@ -122,7 +113,7 @@ def check_documents(
     if settings.keep_going and settings.documents is None:
         problems.append("--keep-going needs --documents")
     for name in ("--split", "--score-first", "--as", "--header"):
-        if settings.links and name in given:
+        if settings.numbers and name in given:
             problems.append(f"--links has numbers of lines: it does not go with {name}")
     problems += form.problems(given)
     if settings.documents is not None and files:
@@ -155,7 +146,7 @@ class _Settings:
     row_options("output errors"),
     ModelName,
     VectorFiles,
-    DocumentSettings,
+    options_of(DocumentSettings, DOCUMENT_OPTIONS),
     options_of(LinkForm, "score_first digits no_column_check form most count hole mark header"),
 )
 def main(
@@ -226,13 +217,13 @@ def write_alignments(
             _warn(run, pair.name, texts, settings.by, distance)
         links, each_line = keep(links), settings.split is not None
         document = AlignedDocument(pair.document, sides, links, each_line)
-        lines = written_links(document, form, settings.links)
+        lines = written_links(document, form, settings.numbers)
         if pair.output is not None:
             with open_output(pair.output) as stream:
                 stream.write(form.first_line)
                 stream.writelines(lines)
             own_files += 1
-        elif settings.links and run.counts["documents"] > own_files:
+        elif settings.numbers and run.counts["documents"] > own_files:
             raise InputError(_TOGETHER, file=pair.name, remedy=_APART)
         else:
             output.writelines(lines)
@@ -286,9 +277,6 @@ def _given_aligner(vectors: Sequence[GivenVectors], settings: DocumentSettings) 
     import numpy as np
 
     from bitextfilter.mining.documents import align_by_given_vectors
-    from bitextfilter.mining.link_costs import LinkSettings
-
-    costs = LinkSettings(settings.largest, settings.skip)
 
     def align(sides: Sides) -> Alignment:
         source, target = (
@@ -296,7 +284,7 @@ def _given_aligner(vectors: Sequence[GivenVectors], settings: DocumentSettings) 
             for file, side in zip(vectors, sides, strict=True)
         )
         texts = sides[0].sentences, sides[1].sentences
-        return align_by_given_vectors(*texts, (source, target), costs)
+        return align_by_given_vectors(*texts, (source, target), settings)
 
     return align
 
@@ -304,11 +292,9 @@ def _given_aligner(vectors: Sequence[GivenVectors], settings: DocumentSettings) 
 def _aligner(run: Run, model: Model | None, settings: DocumentSettings) -> _Align:
     """Return the function that aligns two documents, as --by says."""
     from bitextfilter.mining.documents import aligner
-    from bitextfilter.mining.link_costs import LinkSettings
 
-    costs = LinkSettings(settings.largest, settings.skip)
     encode = None if model is None else partial(_encode, run, model)
-    align = aligner(settings.by, costs, model, settings.classifier, encode)
+    align = aligner(settings.by, settings, model, settings.classifier, encode)
     return lambda sides: align(sides[0].sentences, sides[1].sentences)
 
 

@@ -1,4 +1,4 @@
-"""Chunks of aligned documents: neighbouring links as one pair of longer texts, in order.
+"""Links of aligned documents: their settings; and chunks, neighbours as one pair of longer texts.
 
 Links in order are divided where too many sentences have no counterpart, and at the ends of source
 paragraphs; paragraphs are then joined while they are short enough, and long ones are cut between
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from bitextfilter.settings import from_0, from_1
+from bitextfilter.settings import Settings, from_0, from_1, setting
 
 if TYPE_CHECKING:
-    from bitextfilter.mining.monotonic import Link
+    from bitextfilter.mining.monotonic import Link, LinkSize
 
 
 class ChunkSide(NamedTuple):
@@ -25,6 +26,42 @@ class ChunkSide(NamedTuple):
     """Numbers of their paragraphs, not falling."""
     sizes: Sequence[int]
     """Words, or characters."""
+
+
+_cost = partial(setting, within=">= 0, <= 100")
+
+
+@dataclass(frozen=True)
+class LinkSettings(Settings):
+    """Sizes and costs of links."""
+
+    largest: int = setting(
+        5,
+        "Up to N sentences of a side may be in a link with one of the other.",
+        within=">= 1, <= 10",
+        option="--largest N",
+    )
+    skip: float = _cost(
+        0.9, "Cost of leaving out a sentence; a link of unrelated ones costs 1.", option="--skip C"
+    )
+    length: float = _cost(0.22)
+    """Weight of the squared difference of lengths, relative to ten times their sum."""
+    more: float = _cost(0.6)
+    """Cost of each sentence after the first on the longer side of a link."""
+    both: float = _cost(0.66)
+    """Cost of each sentence after the first on the shorter side of a link."""
+    words: float = _cost(1.45)
+    """Cost of the words of a sentence of the mean weight, where nothing covers them."""
+    penalty: float = _cost(0.3)
+    """Cost, times the size, of a link that the model scorer is sure is no translation."""
+
+    def links(self) -> list[LinkSize]:
+        """Return the sizes of links, small ones first."""
+        from bitextfilter.mining.monotonic import LinkSize
+
+        counts = range(1, self.largest + 1)
+        sizes = [LinkSize(a, b) for a in counts for b in counts if a + b <= self.largest + 1]
+        return sorted(sizes, key=lambda size: (sum(size), abs(size.source - size.target)))
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Integers, Scores, Vectors
 from bitextfilter.errors import SettingsError
+from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.link_costs import (
     BackgroundVectors,
     KnownBefore,
     LengthLinkCosts,
-    LinkSettings,
     VectorLinkCosts,
     learned_vectors,
     link_weight,

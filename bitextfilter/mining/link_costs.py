@@ -30,46 +30,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bitextfilter.arrays import Floats, Indices, Integers, Scores, Vectors
-from bitextfilter.errors import SettingsError
+from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.monotonic import COARSE_LARGEST, Document, Link, LinkSize, Span, halved
 from bitextfilter.mining.word_coverage import WordCoverage
 from bitextfilter.similarity.vectors import cosine_pairs, unit_products
 from bitextfilter.text.words import word_forms
 
 COST_UNIT = 2**20
-
-
-@dataclass(frozen=True)
-class LinkSettings:
-    """Sizes and costs of links. Raises SettingsError for values out of range."""
-
-    largest: int = 5
-    """Most sentences of a side in a link with one of the other; fewer in one with more."""
-    skip: float = 0.9
-    """Cost of leaving out a sentence, beside that of its words, which is in proportion."""
-    length: float = 0.22
-    """Weight of the squared difference of lengths, relative to ten times their sum."""
-    more: float = 0.6
-    """Cost of each sentence after the first on the longer side of a link."""
-    both: float = 0.66
-    """Cost of each sentence after the first on the shorter side of a link."""
-    words: float = 1.45
-    """Cost of the words of a sentence of the mean weight, where nothing covers them."""
-    penalty: float = 0.3
-    """Cost, times the size, of a link that the model scorer is sure is no translation."""
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.largest <= 10:
-            raise SettingsError("a link has 1 to 10 sentences of a side")
-        costs = (self.skip, self.length, self.more, self.both, self.words, self.penalty)
-        if not all(0 <= cost <= 100 for cost in costs):
-            raise SettingsError("costs are from 0 to 100")
-
-    def links(self) -> list[LinkSize]:
-        """Return the sizes of links, small ones first."""
-        counts = range(1, self.largest + 1)
-        sizes = [LinkSize(a, b) for a in counts for b in counts if a + b <= self.largest + 1]
-        return sorted(sizes, key=lambda size: (sum(size), abs(size.source - size.target)))
 
 
 def link_weight(size: LinkSize) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from bitextfilter.commands.frame.options import Common
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.documents import ListedPair
 from bitextfilter.mining import documents
+from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.documents import Alignment
-from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.scoring.model import load
+
+Files = tuple[Path, Path]
 
 SOURCES, TARGETS = sentences(40, 7)
 # Documents in which targets 5 and 6 are one line, and only the target has a line 20.
@@ -31,7 +34,7 @@ LINES = (
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
+def files(tmp_path: Path) -> Files:
     paths = tmp_path / "source.txt", tmp_path / "target.txt"
     for path, lines in zip(paths, LINES, strict=True):
         path.write_text("".join(f"{line}\n" for line in lines))
@@ -48,7 +51,7 @@ def links_of(text: str) -> list[tuple[list[int], list[int]]]:
     return [(json.loads(row[0]), json.loads(row[1])) for row in rows]
 
 
-def test_pairs_are_in_order_with_scores(model: Path, files: tuple[Path, Path]) -> None:
+def test_pairs_are_in_order_with_scores(model: Path, files: Files) -> None:
     done = linked(model, *files)
     rows = table(done)
     assert [SOURCES[5] + " " + SOURCES[6], LINES[1][5]] in [row[:2] for row in rows]
@@ -60,7 +63,7 @@ def test_pairs_are_in_order_with_scores(model: Path, files: tuple[Path, Path]) -
     assert f"80 rows, 0 rejected, 1 documents, {len(rows)} links" in done.stderr
 
 
-def test_links_say_which_lines(model: Path, files: tuple[Path, Path]) -> None:
+def test_links_say_which_lines(model: Path, files: Files) -> None:
     done = linked(model, *files, "--links", "--skip", "0.6")
     table(done)
     links = links_of(done.stdout)
@@ -72,7 +75,7 @@ def test_links_say_which_lines(model: Path, files: tuple[Path, Path]) -> None:
     assert [score == "" for score in scores] == [not (s and t) for s, t in links]
 
 
-def test_evaluate_reads_what_align_writes(model: Path, files: tuple[Path, Path]) -> None:
+def test_evaluate_reads_what_align_writes(model: Path, files: Files) -> None:
     links = linked(model, *files, "--links").stdout
     gold = [f"[{i}]:[{i}]" for i in range(5)] + ["[5,6]:[5]"]
     gold += [f"[{i}]:[{i - 1}]" for i in range(7, 21)] + ["[]:[20]"]
@@ -86,28 +89,24 @@ def test_evaluate_reads_what_align_writes(model: Path, files: tuple[Path, Path])
     assert float(rows[3][2]) > 0.9
 
 
-def test_blank_lines_are_no_sentences_but_count(model: Path, files: tuple[Path, Path]) -> None:
+def test_blank_lines_are_no_sentences_but_count(model: Path, files: Files) -> None:
     whole = links_of(linked(model, *files, "--links").stdout)
     files[0].write_text("\n\n" + files[0].read_text().replace("\n", "\n \n"))
     spaced = links_of(linked(model, *files, "--links").stdout)
     assert spaced == [([2 + 2 * i for i in source], target) for source, target in whole]
 
 
-def test_one_side_may_be_stdin_or_packed(model: Path, files: tuple[Path, Path]) -> None:
+def test_neither_streams_nor_threads_nor_batches_count(model: Path, files: Files) -> None:
     whole = linked(model, *files).stdout
+    for words in (("--threads", "1"), ("--threads", "2"), ("--batch-size", "3")):
+        assert linked(model, *files, *words).stdout == whole
     assert linked(model, files[0], "-", text=files[1].read_bytes()).stdout == whole
     packed = files[1].with_name("target.txt.gz")
     packed.write_bytes(gzip.compress(files[1].read_bytes()))
     assert linked(model, files[0], packed).stdout == whole
 
 
-def test_neither_threads_nor_batches_change_anything(model: Path, files: tuple[Path, Path]) -> None:
-    whole = linked(model, *files, "--digits", "6").stdout
-    for words in (("--threads", "1"), ("--threads", "2"), ("--batch-size", "3")):
-        assert linked(model, *files, "--digits", "6", *words).stdout == whole
-
-
-def test_score_first_least_score_and_output(model: Path, files: tuple[Path, Path]) -> None:
+def test_score_first_least_score_and_output(model: Path, files: Files) -> None:
     rows = table(linked(model, *files))
     middle = sorted(float(row[2]) for row in rows)[len(rows) // 2] - 0.00005
     out = files[0].with_name("out.tsv")
@@ -117,9 +116,7 @@ def test_score_first_least_score_and_output(model: Path, files: tuple[Path, Path
     assert written == [[row[2], *row[:2]] for row in rows if float(row[2]) >= middle]
 
 
-def test_links_below_the_least_score_leave_their_lines_out(
-    model: Path, files: tuple[Path, Path]
-) -> None:
+def test_links_below_the_least_score_leave_their_lines_out(model: Path, files: Files) -> None:
     whole = linked(model, *files, "--links", "--digits", "9").stdout.splitlines()
     scores = sorted(float(line.split(":")[2]) for line in whole if line.split(":")[2])
     least = scores[len(scores) // 2]
@@ -133,7 +130,7 @@ def test_links_below_the_least_score_leave_their_lines_out(
 
 
 def test_the_model_is_asked_as_it_should_be(
-    model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    model: Path, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = load(model)
     assert loaded.background is not None
@@ -150,7 +147,8 @@ def test_the_model_is_asked_as_it_should_be(
     monkeypatch.setattr(documents, "align_by_vectors", spy)
     linked(model, *files, "--largest", "3", "--skip", "0.5")
     (given,) = calls
-    assert given["settings"] == LinkSettings(3, 0.5)
+    own = fields(LinkSettings)
+    assert [getattr(given["settings"], one.name) for one in own] == [*astuple(LinkSettings(3, 0.5))]
     for found, known in zip(given["model"].background, ("source", "target"), strict=True):
         assert (found == getattr(loaded.background, known)).all()
     assert given["model"].scorer is None
@@ -159,13 +157,13 @@ def test_the_model_is_asked_as_it_should_be(
     assert (judged == loaded.score(SOURCES, TARGETS, ("mlp",))["mlp"]).all()
 
 
-def test_a_classifier_must_be_there(model: Path, files: tuple[Path, Path]) -> None:
+def test_a_classifier_must_be_there(model: Path, files: Files) -> None:
     bare = toy_model(model.parent / "bare", classifier=False)
     done = linked(bare, *files, "--classifier", code=78)
     says_one_line(done, 78, "--classifier: the model", "has none")
 
 
-def test_a_list_of_documents(model: Path, files: tuple[Path, Path]) -> None:
+def test_a_list_of_documents(model: Path, files: Files) -> None:
     alone = linked(model, *files).stdout
     outputs = [files[0].with_name(name) for name in ("one.tsv", "two.tsv")]
     listed = files[0].with_name("list.tsv")
@@ -179,7 +177,7 @@ def test_a_list_of_documents(model: Path, files: tuple[Path, Path]) -> None:
     assert "links of several documents in one file cannot be told apart" in done.stderr
 
 
-def test_json_lines(model: Path, files: tuple[Path, Path]) -> None:
+def test_json_lines(model: Path, files: Files) -> None:
     alone = linked(model, *files).stdout
     out = files[0].with_name("links.txt")
     texts = [path.read_text() for path in files]
@@ -193,14 +191,14 @@ def test_json_lines(model: Path, files: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.parametrize("by", ["words", "length"])
-def test_without_a_model(files: tuple[Path, Path], by: str) -> None:
+def test_without_a_model(files: Files, by: str) -> None:
     done = linked(None, *files, "--links", "--by", by)
     links = links_of(done.stdout)
     assert [i for link in links for i in link[0]] == list(range(40))
     assert "model" not in done.stderr.splitlines()[-1]
 
 
-def test_unrelated_documents_are_warned_of(model: Path, files: tuple[Path, Path]) -> None:
+def test_unrelated_documents_are_warned_of(model: Path, files: Files) -> None:
     assert "do not look like translations" not in linked(model, *files).stderr
     files[1].write_text("".join(f"{line}\n" for line in sentences(40, 99)[1]))
     assert "target.txt do not look like translations" in linked(model, *files).stderr
@@ -246,7 +244,7 @@ def test_empty_documents(model: Path, tmp_path: Path, sides: tuple[str, str]) ->
     assert done.stdout == {("one\n", ""): "[0]:[]:\n"}.get(sides, "[]:[0]:\n" if sides[1] else "")
 
 
-def test_a_missing_file_stops_or_is_left_out(model: Path, files: tuple[Path, Path]) -> None:
+def test_a_missing_file_stops_or_is_left_out(model: Path, files: Files) -> None:
     alone = linked(model, *files).stdout
     listed = files[0].with_name("list.tsv")
     listed.write_text(f"{files[0]}\tmissing.txt\n{files[0]}\t{files[1]}\n")
@@ -263,7 +261,7 @@ def test_a_missing_file_stops_or_is_left_out(model: Path, files: tuple[Path, Pat
     assert "list.tsv:1: 1 columns" in done.stderr
 
 
-def test_bad_lines_stop_or_are_rejected(model: Path, files: tuple[Path, Path]) -> None:
+def test_bad_lines_stop_or_are_rejected(model: Path, files: Files) -> None:
     whole = links_of(linked(model, *files, "--links").stdout)
     lines = files[0].read_bytes().split(b"\n")
     files[0].write_bytes(b"\n".join([b"a\tb", b"\xff", *lines]))
@@ -348,7 +346,7 @@ def test_a_list_is_not_written_over(model: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["--links"], ["--min-score", "0.5"]])
-def test_the_older_name(model: Path, files: tuple[Path, Path], words: list[str]) -> None:
+def test_the_older_name(model: Path, files: Files, words: list[str]) -> None:
     line = ("--monotonic", *files, *words, "--model", model)
     older = invoke("bitext-align", *line)
     assert older.stdout == linked(model, *files, *words).stdout
@@ -362,7 +360,7 @@ SAMPLE = [row[:2] for row in ROWS if row[2].startswith("good")]
 
 
 @pytest.fixture
-def half(tmp_path: Path) -> tuple[Path, Path]:
+def half(tmp_path: Path) -> Files:
     """Translations in order, then as many sentences a side in different orders."""
     rows = [*SAMPLE[:18], *reversed(SAMPLE[18:])]
     sides = [row[0] for row in SAMPLE], [row[1] for row in rows]
@@ -372,7 +370,7 @@ def half(tmp_path: Path) -> tuple[Path, Path]:
     return paths
 
 
-def test_links_among_low_ones_are_left_out_by_default(half: tuple[Path, Path]) -> None:
+def test_links_among_low_ones_are_left_out_by_default(half: Files) -> None:
     whole = table(linked(None, *half, "--min-score", "none"))
     done = linked(None, *half)
     rows = table(done)
@@ -388,7 +386,7 @@ def test_links_among_low_ones_are_left_out_by_default(half: tuple[Path, Path]) -
 
 
 @pytest.mark.parametrize("way", ["words", "length"])
-def test_other_ways_have_no_cut_of_their_own(half: tuple[Path, Path], way: str) -> None:
+def test_other_ways_have_no_cut_of_their_own(half: Files, way: str) -> None:
     usual = linked(None, *half, "--by", way)
     assert usual.stdout == linked(None, *half, "--by", way, "--min-score", "none").stdout
     assert "below" not in usual.stderr
@@ -396,7 +394,7 @@ def test_other_ways_have_no_cut_of_their_own(half: tuple[Path, Path], way: str) 
     assert "--min-score recommended is for --by model" in asked.stderr
 
 
-def test_one_warning_of_other_languages(half: tuple[Path, Path]) -> None:
+def test_one_warning_of_other_languages(half: Files) -> None:
     done = linked(None, *half[::-1])
     assert done.stderr.count("warning: ") == 1
     assert "look swapped" in done.stderr and "--languages de,en reads them so" in done.stderr

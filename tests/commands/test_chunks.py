@@ -10,6 +10,8 @@ from click.testing import Result
 from console import invoke, table
 from toys import sentences
 
+Files = tuple[str, str]
+
 SOURCES, TARGETS = sentences(30, 7)
 OTHER = sentences(1, 99)[1][0]
 COLUMNS = [
@@ -19,7 +21,7 @@ COLUMNS = [
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     """Paragraphs of five sentences; the target has one more, behind its line 12."""
     monkeypatch.chdir(tmp_path)
     for name, lines in (("a.txt", SOURCES), ("b.txt", TARGETS)):
@@ -39,7 +41,7 @@ def rows_of(done: Result) -> list[dict[str, str]]:
     return [dict(zip(COLUMNS, row, strict=True)) for row in table(done)]
 
 
-def test_chunks_end_at_holes_and_at_paragraphs(model: Path, files: tuple[str, str]) -> None:
+def test_chunks_end_at_holes_and_at_paragraphs(model: Path, files: Files) -> None:
     links = linked(model, *files, "--links").stdout.splitlines()
     assert f"[]:[{12 + 2 + 1}]:" in links, "the toy model finds the hole"
     rows = rows_of(linked(model, *files, "--as", "paragraphs"))
@@ -52,7 +54,7 @@ def test_chunks_end_at_holes_and_at_paragraphs(model: Path, files: tuple[str, st
 
 
 @pytest.mark.parametrize("count", ["words", "characters"])
-def test_chunks_are_short_enough(model: Path, files: tuple[str, str], count: str) -> None:
+def test_chunks_are_short_enough(model: Path, files: Files, count: str) -> None:
     def size(text: str) -> int:
         return len(text.split()) if count == "words" else len("".join(text.split()))
 
@@ -64,7 +66,7 @@ def test_chunks_are_short_enough(model: Path, files: tuple[str, str], count: str
     assert len(rows) > 5
 
 
-def test_scores_are_those_of_the_links(model: Path, files: tuple[str, str]) -> None:
+def test_scores_are_those_of_the_links(model: Path, files: Files) -> None:
     pairs = table(linked(model, *files, "--digits", "9"))
     sizes = [len(f"{pair[0]} {pair[1]}".split()) for pair in pairs]
     scores = [float(pair[2]) for pair in pairs]
@@ -74,7 +76,7 @@ def test_scores_are_those_of_the_links(model: Path, files: tuple[str, str]) -> N
     assert float(row["lowest"]) == min(scores)
 
 
-def test_low_scores_are_holes(model: Path, files: tuple[str, str]) -> None:
+def test_low_scores_are_holes(model: Path, files: Files) -> None:
     rows = table(linked(model, *files))
     least = sorted(float(row[2]) for row in rows)[5] - 0.00005
     held = rows_of(linked(model, *files, "--as", "paragraphs", "--min-score", str(least)))
@@ -83,7 +85,7 @@ def test_low_scores_are_holes(model: Path, files: tuple[str, str]) -> None:
     assert all(float(row["lowest"]) >= least for row in held)
 
 
-def test_documents_are_whole_and_marked(model: Path, files: tuple[str, str]) -> None:
+def test_documents_are_whole_and_marked(model: Path, files: Files) -> None:
     (row,) = rows_of(linked(model, *files, "--as", "documents"))
     parts = row["source"].split(" ¶ ")
     assert parts == [" ".join(SOURCES[n : n + 5]) for n in range(0, 30, 5)]
@@ -95,7 +97,7 @@ def test_documents_are_whole_and_marked(model: Path, files: tuple[str, str]) -> 
     assert marked["source"] == row["source"].replace("¶", "<p>")
 
 
-def test_objects_hold_everything(model: Path, files: tuple[str, str]) -> None:
+def test_objects_hold_everything(model: Path, files: Files) -> None:
     made = json.loads(linked(model, *files, "--as", "jsonl").stdout)
     assert [len(part) for part in made["source"]] == [5] * 6
     assert [len(part) for part in made["target"]] == [5, 5, 6, 5, 5, 5]
@@ -113,7 +115,7 @@ def test_objects_hold_everything(model: Path, files: tuple[str, str]) -> None:
     assert 0 < made["target_unaligned"] < 0.1 and made["source_unaligned"] == 0
 
 
-def test_many_documents_and_their_names(model: Path, files: tuple[str, str]) -> None:
+def test_many_documents_and_their_names(model: Path, files: Files) -> None:
     texts = {
         side: Path(file).read_text() for side, file in zip(("source", "target"), files, strict=True)
     }
@@ -133,7 +135,7 @@ def test_many_documents_and_their_names(model: Path, files: tuple[str, str]) -> 
     ]
 
 
-def test_without_links_there_are_no_rows(model: Path, files: tuple[str, str]) -> None:
+def test_without_links_there_are_no_rows(model: Path, files: Files) -> None:
     Path("b.txt").write_text("")
     for form in ("paragraphs", "documents"):
         assert linked(model, *files, "--as", form).stdout == ""
@@ -142,7 +144,7 @@ def test_without_links_there_are_no_rows(model: Path, files: tuple[str, str]) ->
     assert made["target"] == [] and made["source_unaligned"] == 1
 
 
-def test_a_line_is_a_paragraph_where_lines_are_split(model: Path, files: tuple[str, str]) -> None:
+def test_a_line_is_a_paragraph_where_lines_are_split(model: Path, files: Files) -> None:
     for file, lines in zip(files, (SOURCES, TARGETS), strict=True):
         rows = [" ".join(f"{s.capitalize()}." for s in lines[n : n + 5]) for n in range(0, 30, 5)]
         Path(file).write_text("\n".join(rows) + "\n")
@@ -150,7 +152,7 @@ def test_a_line_is_a_paragraph_where_lines_are_split(model: Path, files: tuple[s
     assert len(made["source"]) == len(made["target"]) == 6
 
 
-def test_columns_pass_through_a_pipe(model: Path, files: tuple[str, str]) -> None:
+def test_columns_pass_through_a_pipe(model: Path, files: Files) -> None:
     words = ("--as", "paragraphs", "--header", "--most-words", "40")
     text = linked(model, *files, *words).stdout
     steps = (

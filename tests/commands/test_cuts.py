@@ -14,6 +14,8 @@ from toys import as_older, sentences, toy_many, toy_model
 from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.thresholds import Threshold, recommended_threshold, write_thresholds
 
+Files = tuple[Path, Path]
+
 ROWS = "a1\tb1\t0.3\na2\tb2\t0.25\na3\tb3\t0.2\n"
 HEADED = "source\ttarget\t{}\n" + ROWS
 CUT = "the recommended cut is {} (for {}, by f1, model toy {})"
@@ -110,8 +112,7 @@ def test_rank_refuses_a_measure_that_does_nothing(model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule",
-    ["score:min=recommended", "-1>=recommended", "column:column=3,minimum=recommended"],
+    "rule", ["score:min=recommended", "-1>=recommended", "column:column=3,minimum=recommended"]
 )
 def test_filter_by_the_default_measure(model: Path, rule: str) -> None:
     result = run("filter", model, "--rule", rule, text=ROWS)
@@ -150,7 +151,7 @@ def test_filter_has_no_cut(model: Path, words: list[str], message: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     """Forty pairs that belong together among sixty lines a side."""
     home = tmp_path_factory.mktemp("files")
     sources, targets = sentences(60, 7)
@@ -160,7 +161,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_align_is_joint_and_cut_where_the_model_says(
-    model: Path, files: tuple[Path, Path], tmp_path: Path
+    model: Path, files: Files, tmp_path: Path
 ) -> None:
     everything = run("align", model, *files, "--similarity", "joint", "--min-score", "none")
     scores = list(map(float, kept(everything)))
@@ -175,7 +176,7 @@ def test_align_is_joint_and_cut_where_the_model_says(
     assert json.loads((tmp_path / "run.json").read_text())["facts"]["similarity"] == "joint"
 
 
-def test_align_without_a_recommendation(model: Path, files: tuple[Path, Path]) -> None:
+def test_align_without_a_recommendation(model: Path, files: Files) -> None:
     result = run("align", model, *files, "--similarity", "csls")
     assert len(kept(result)) >= 40
     assert "warning: wrong pairs are written, too: the model toy" in result.stderr
@@ -185,14 +186,14 @@ def test_align_without_a_recommendation(model: Path, files: tuple[Path, Path]) -
         run("align", model, *files, "--monotonic", "--min-score", value)
 
 
-def test_align_without_a_classifier_goes_by_csls(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_align_without_a_classifier_goes_by_csls(files: Files, tmp_path: Path) -> None:
     plain = toy_model(tmp_path / "plain", classifier=False)
     usual = run("align", plain, *files, "-q")
     assert kept(usual)
     assert usual.stdout == run("align", plain, *files, "-q", "--similarity", "csls").stdout
 
 
-def test_a_stream_is_cut_too(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_stream_is_cut_too(model: Path, files: Files, tmp_path: Path) -> None:
     index = tmp_path / "index"
     run("align", model, *files, "--index-save", index)
     words = (files[0], "--index-load", index, "--stream")
@@ -225,19 +226,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_pair_has_its_own_cut_or_that_of_any_two(
-    many: Path, files: tuple[Path, Path], languages: str, least: float, origin: str
+    many: Path, files: Files, languages: str, least: float, origin: str
 ) -> None:
     words = ("--languages", languages, "--similarity", "csls")
     done = run("align", many, *files, *words)
     assert f"the recommended cut is csls>={least} (for {origin}, by f1, model many" in done.stderr
     assert all(float(score) >= least for score in kept(done))
-
-
-def test_rank_takes_the_cut_of_any_two(many: Path) -> None:
-    words = ("--languages", "ce,aa", "--similarity", "cosine", "--min-score", "recommended")
-    done = run("rank", many, *words, text=ROWS)
-    assert kept(done) == ["0.3", "0.25"]
-    assert "cosine>=0.25 (for filtering of any two languages, none being" in done.stderr
 
 
 def test_every_two_languages_of_the_shipped_model_have_a_cut() -> None:

@@ -64,12 +64,6 @@ def test_an_empty_input_is_an_empty_array(folder: Path, tmp_path: Path) -> None:
     assert np.load(tmp_path / "out.npy").shape == (0, DIM)
 
 
-def test_to_a_url(folder: Path, model: Model, tmp_path: Path) -> None:
-    call(folder, "--language", "aa", "-o", f"file://{tmp_path}/out.npy")
-    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.encode(SOURCES, "aa"))
-    assert [entry.name for entry in tmp_path.iterdir()] == ["out.npy"]
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_a_rejected_line_is_no_vector(
     folder: Path, model: Model, tmp_path: Path, dtype: str

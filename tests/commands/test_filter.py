@@ -342,8 +342,8 @@ def test_values_of_bad_rows_are_empty_and_rows_are_not_shifted(tmp_path: Path) -
         (b"a\tb\r\n", ["--one", "en"], b"sentence\tcolumn 2\thtml-tags\r\n"),
         (b"a\tb\n", ["--one", "en", "--column", "2"], b"column 1\tsentence\thtml-tags\n"),
         (BOM + b"1\ta\tb\n", ["--scol", "-2", "--tcol", "-1"],
-         BOM + b"column 1\tsource\ttarget\thtml-tags.source\thtml-tags.target\n"),
-    ],
+         BOM + b"column 1\tsource\ttarget\thtml-tags.source\thtml-tags.target\n")
+    ]
 )  # fmt: skip
 def test_a_file_without_a_header_gets_one(data: bytes, words: list[str], head: bytes) -> None:
     out = valued("--emit", "--rule", "html-tags", *words, data=data).stdout_bytes

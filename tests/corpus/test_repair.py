@@ -176,6 +176,7 @@ def reader(known: OtherTexts, rows: Sequence[Sequence[str]], name: str) -> RowRe
     return RowReader(tsv(rows), name, Columns(blank=True))
 
 
+@pytest.mark.gate(5)
 @pytest.mark.parametrize("by", AGAINST_BY)
 @pytest.mark.parametrize("match", ["exact", "normalised"])
 @given(rows=ROWS, others=ROWS, least=st.integers(1, 3), window=st.integers(1, 5))

@@ -50,7 +50,10 @@ ATTACKED = [
 ]
 
 
-@pytest.mark.gate(12)
+@pytest.mark.gate(
+    "score", "filter_", "split", "headers", "combiner", "convert", "align_documents", "evaluate",
+    "make", "texts", "dedup", "segment",
+)  # fmt: skip
 @pytest.mark.parametrize(("attack", "times"), ATTACKED)
 def test_an_attack_of_each_kind_is_held(attack: fuzz.Attack, times: int, tmp_path: Path) -> None:
     for number, ending in enumerate((b"\r\n", b"\n", b"", b"\r\n")[:times]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,14 @@ ROWS = [
 """``default``, source, target, ``keep`` or a rule that fails, and the languages."""
 
 
+@functools.cache
+def pipeline(languages: tuple[str, ...]) -> Pipeline:
+    return Pipeline(usable(parse_rules(["default"]), languages)[0])
+
+
 def verdict(pair: str, source: str, target: str) -> str:
     languages = tuple(pair.split(","))
-    pipeline = Pipeline(usable(parse_rules(["default"]), languages)[0])
-    return pipeline.check(Pairs([source], [target], languages)).verdict(0)
+    return pipeline(languages).check(Pairs([source], [target], languages)).verdict(0)
 
 
 @pytest.mark.parametrize(("source", "target", "expected", "pair"), [row[1:] for row in ROWS])

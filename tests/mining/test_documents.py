@@ -16,6 +16,7 @@ import pytest
 from bitextfilter.arrays import Vectors
 from bitextfilter.io.vectors import VectorFile, VectorWriter
 from bitextfilter.mining import document_pairs, documents, link_costs
+from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.document_pairs import (
     SKETCH_ROWS,
     DocumentVectors,
@@ -41,7 +42,7 @@ from bitextfilter.mining.documents import (
     align_by_words,
     mean_scores,
 )
-from bitextfilter.mining.link_costs import LinkSettings, VectorLinkCosts
+from bitextfilter.mining.link_costs import VectorLinkCosts
 from bitextfilter.mining.monotonic import Document, Link, Span, align
 from bitextfilter.similarity.vectors import NO_ROW, unit_rows
 

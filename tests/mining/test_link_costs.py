@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining import link_costs
 from bitextfilter.mining import monotonic as sentence_groups
+from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.link_costs import (
     COST_UNIT,
     SMOOTHING,
     WORDLESS,
     KnownBefore,
     LengthLinkCosts,
-    LinkSettings,
     VectorLinkCosts,
 )
 from bitextfilter.mining.monotonic import (

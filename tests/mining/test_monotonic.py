@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Vectors
 from bitextfilter.mining import monotonic
-from bitextfilter.mining.link_costs import KnownBefore, LinkSettings, VectorLinkCosts
+from bitextfilter.mining.chunks import LinkSettings
+from bitextfilter.mining.link_costs import KnownBefore, VectorLinkCosts
 from bitextfilter.mining.monotonic import (
     Band,
     Document,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bitextfilter.mining import documents
+from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.documents import Repeats, _echo, aligner
-from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.mining.monotonic import LinkSize
 from bitextfilter.scoring.model import Model, load
 

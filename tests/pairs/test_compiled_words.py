@@ -112,6 +112,7 @@ def widths() -> list[int]:
     return [width for width in LANES if width <= lanes()]
 
 
+@pytest.mark.gate(2)
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_the_logits_are_torchs(settings: WordClassifierSettings) -> None:
     available = widths()

@@ -40,7 +40,7 @@ def taught(count: int, seed: int) -> RatedVectors:
     return RatedVectors(source, target, np.clip(5 - 2.5 * distance, 1, 5).astype(np.float64))
 
 
-def learnt(seed: int = 1, count: int = 2000) -> tuple[RatingRegression, list[float], int]:
+def learnt(seed: int = 1, count: int = 700) -> tuple[RatingRegression, list[float], int]:
     pairs, others = taught(count, 0), taught(500, 1)
     regression, errors = RatingRegression(4, SCALE), list[float]()
 

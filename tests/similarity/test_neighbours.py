@@ -51,6 +51,7 @@ def search(queries: Vectors, base: Vectors, k: int, threads: int) -> tuple[Score
     return scan(unit_rows(queries), unit_rows(base), k, threads)
 
 
+@pytest.mark.gate(8)
 @pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("k", [1, 10, 37])
 @pytest.mark.parametrize("threads", [1, 2])
@@ -61,6 +62,7 @@ def test_agrees_with_sorting_whatever_the_blocks(k: int, threads: int) -> None:
     assert np.array_equal(indices, expected[1])
 
 
+@pytest.mark.gate(6)
 @pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("copies", [2, 6, 40])
 def test_ties_go_to_the_lower_row(copies: int) -> None:

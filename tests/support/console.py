@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import configparser
+import functools
 import importlib
 import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 BIN = ROOT / "bin"
 
 
+@functools.cache
 def scripts() -> dict[str, str]:
     """Console script → ``module:function``."""
     settings = configparser.ConfigParser()
@@ -35,16 +37,18 @@ def command(name: str) -> click.Command:
     return found
 
 
-def leaves(name: str) -> Iterator[tuple[list[str], click.Command]]:
+@functools.cache
+def leaves(name: str) -> list[tuple[list[str], click.Command]]:
     """The command itself, and each subcommand: the words that call it, and what they call."""
-    found = command(name)
-    yield [name], found
-    if isinstance(found, click.Group):
-        context = click.Context(found)
-        for word in found.list_commands(context):
-            sub = found.get_command(context, word)
+    command_itself = command(name)
+    found = [([name], command_itself)]
+    if isinstance(command_itself, click.Group):
+        context = click.Context(command_itself)
+        for word in command_itself.list_commands(context):
+            sub = command_itself.get_command(context, word)
             assert sub is not None
-            yield [name, word], sub
+            found.append(([name, word], sub))
+    return found
 
 
 def options(name: str) -> set[str]:

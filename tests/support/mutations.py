@@ -161,7 +161,7 @@ _MISTAKES = {
          "Document(unit_rows(vectors), character_ends(sentences), settings.largest)",
          "Document(vectors, character_ends(sentences), settings.largest)"),
     ],
-    ("scoring/model.py", "tests/scoring/test_model.py"): [
+    ("scoring/model.py", "tests/commands/test_align.py"): [
         ("a classifier's score of exchanged sides", "the sides as they come",
          "score(target, source, targets, sources)", "score(target, source, sources, targets)"),
     ],

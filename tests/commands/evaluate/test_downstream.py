@@ -26,6 +26,8 @@ from bitextfilter.tuning.downstream import SystemResult, result_lines
 
 pytest.importorskip("sacrebleu")
 
+Whole = tuple[Path, str]
+
 TINY: dict[str, Any] = {
     "shape": {"width": 8, "heads": 2, "layers": 1, "feed_forward": 8},
     "segmentation": {"kind": "none"},
@@ -36,8 +38,8 @@ LEARNING: dict[str, Any] = {
     "segmentation": {"kind": "none"},
     "training": {
         "batch_size": 32, "updates": 200, "validate_every": 100, "learning_rate": 0.01,
-        "schedule": "linear", "warmup": 20, "dropout": 0.0, "label_smoothing": 0.0,
-    },
+        "schedule": "linear", "warmup": 20, "dropout": 0.0, "label_smoothing": 0.0
+    }
 }  # fmt: skip
 
 
@@ -81,14 +83,14 @@ SYSTEMS = ("--scores", "bad,good,alike", "--random", "--oracle", "label")
 
 
 @pytest.fixture(scope="module")
-def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     """The folder and the table of an uninterrupted run."""
     work = tmp_path_factory.mktemp("whole") / "work"
     more = ("--seeds", "1,2", "--test", files / "more.tsv")
     return work, downstream(files, work, *SYSTEMS, *more).stdout
 
 
-def test_a_line_for_each_system_test_and_seed(whole: tuple[Path, str]) -> None:
+def test_a_line_for_each_system_test_and_seed(whole: Whole) -> None:
     rows = lines(whole[1])
     order = [(row["system"], row["test"], row["seed"]) for row in rows]
     assert order == [
@@ -106,7 +108,7 @@ def test_a_line_for_each_system_test_and_seed(whole: tuple[Path, str]) -> None:
         assert "nc:6" in row["chrf_signature"]
 
 
-def test_means_and_deviations(whole: tuple[Path, str], files: Path) -> None:
+def test_means_and_deviations(whole: Whole, files: Path) -> None:
     work, _ = whole
     more = ("--seeds", "1,2", "--test", files / "more.tsv", "--json")
     found = json.loads(downstream(files, work, *SYSTEMS, *more).stdout)
@@ -121,7 +123,7 @@ def test_means_and_deviations(whole: tuple[Path, str], files: Path) -> None:
         assert mean["difference"] is None
 
 
-def test_the_same_rows_make_the_same_model(whole: tuple[Path, str]) -> None:
+def test_the_same_rows_make_the_same_model(whole: Whole) -> None:
     work, table = whole
     assert model_digest(work / "good.1" / "model") == model_digest(work / "alike.1" / "model")
     assert model_digest(work / "good.1" / "model") != model_digest(work / "good.2" / "model")
@@ -130,7 +132,7 @@ def test_the_same_rows_make_the_same_model(whole: tuple[Path, str]) -> None:
     assert figures["good", "test.tsv", "2"] == figures["alike", "test.tsv", "2"]
 
 
-def test_all_systems_have_the_same_words_and_as_many_updates(whole: tuple[Path, str]) -> None:
+def test_all_systems_have_the_same_words_and_as_many_updates(whole: Whole) -> None:
     folders = sorted(whole[0].glob("*/model"))
     assert len(folders) == 10
     texts = {(folder / "vocabulary.tsv").read_bytes() for folder in folders}
@@ -149,7 +151,7 @@ def words_of_all() -> int:
     return sum(len(target.split()) for target in shown)
 
 
-def test_translations_are_those_of_the_kept_model(whole: tuple[Path, str], files: Path) -> None:
+def test_translations_are_those_of_the_kept_model(whole: Whole, files: Path) -> None:
     folder = whole[0] / "@oracle.label.clean.1"
     outcome = json.loads((folder / "outcome.json").read_text())
     found = {path.name for path in folder.iterdir()}
@@ -160,7 +162,7 @@ def test_translations_are_those_of_the_kept_model(whole: tuple[Path, str], files
 
 
 def test_what_is_finished_is_not_done_again(
-    whole: tuple[Path, str], files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Whole, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(whole[0], tmp_path / "work")
     shutil.rmtree(tmp_path / "work" / "good.2")
@@ -195,8 +197,8 @@ POINTS = [
 @pytest.mark.gate(2)
 @pytest.mark.parametrize(("name", "count", "after"), POINTS)
 def test_it_goes_on_after_a_kill_at_any_point(
-    files: Path, whole: tuple[Path, str], tmp_path: Path, name: str, count: int, after: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    files: Path, whole: Whole, tmp_path: Path, name: str, count: int, after: bool,
+    monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     module, _, function = name.rpartition(".")
     owner = sys.modules[module]
@@ -296,7 +298,7 @@ def test_the_oracle_beats_chance(files: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_folder_of_other_settings_is_refused(
-    whole: tuple[Path, str], files: Path, more: list[str], said: str
+    whole: Whole, files: Path, more: list[str], said: str
 ) -> None:
     named = {"DEV": str(files / "dev.tsv"), "TEST": str(files / "test.tsv")}
     more = ["--test", str(files / "more.tsv"), *(named.get(word, word) for word in more)]
@@ -305,7 +307,7 @@ def test_a_folder_of_other_settings_is_refused(
 
 
 def test_a_folder_of_another_input_and_no_folder_of_ours_are_refused(
-    whole: tuple[Path, str], files: Path, tmp_path: Path
+    whole: Whole, files: Path, tmp_path: Path
 ) -> None:
     more = ("--scores", "bad", "--test", files / "more.tsv")
     copied(files, tmp_path, lambda row: ["x", *row[1:]])
@@ -325,7 +327,7 @@ def copied(files: Path, place: Path, change: Callable[[list[str]], list[str]]) -
 
 
 def test_columns_that_are_not_asked_for_may_change_and_those_that_are_may_not(
-    whole: tuple[Path, str], files: Path, tmp_path: Path
+    whole: Whole, files: Path, tmp_path: Path
 ) -> None:
     copied(files, tmp_path, lambda row: [*row[:5], "7"])
     more = ("--test", files / "more.tsv", "--seeds", "1,2")

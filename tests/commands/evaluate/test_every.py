@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from console import invoke, says_one_line, table
 from toys import sentences, toy_model
 
 from bitextfilter.io.vectors import write_word_vectors
+from bitextfilter.papers import paraphrases
 
 SOURCES, TARGETS = sentences(40, 4)
 DRAWS = ("--bootstrap", "20")
@@ -67,7 +69,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "words": ("--source s.vec --target t.vec -", "b\tg\nc\th\nx\ty\n", "only\n", "--tcol 2"),
     "contrasts": (
         "--model toy --kinds 1 --scol 2 --tcol 3 --worse-tcol 4",
-        written(LABELS, SOURCES, TARGETS, TARGETS[1:] + TARGETS[:1]), "a\n", "expected at least"),
+        written(LABELS, SOURCES, TARGETS, TARGETS[1:] + TARGETS[:1]), "a\n", "expected at least")
 }  # fmt: skip
 
 
@@ -86,17 +88,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name, words in (("s.vec", "bcd"), ("t.vec", "gh")):
             with open(name, "wb") as file:
                 write_word_vectors(file, [*words], np.eye(3, dtype=np.float32)[: len(words)])
-        patch.setattr("bitextfilter.papers.paraphrases.TRAINING", quick())
+        patch.setattr(paraphrases, "TRAINING", replace(paraphrases.TRAINING, epochs=2))
         yield
-
-
-def quick() -> Any:
-    """A training of few epochs."""
-    from dataclasses import replace
-
-    from bitextfilter.papers.paraphrases import TRAINING
-
-    return replace(TRAINING, epochs=2)
 
 
 def measured(name: str, *more: object, data: str | None = None, code: int = 0) -> Result:
@@ -158,26 +151,26 @@ REFUSED = {
         ("alignment links missing", "", 66, "missing"),
         ("alignment links links links", "", 2, ""),
         ("alignment - -", "", 2, ""),
-        ("alignment", "", 2, ""),
+        ("alignment", "", 2, "")
     ],
     "words": [
         ("words --source uneven.vec --target t.vec -", "b\tg\n", 65, "uneven.vec:2: expected a w"),
         ("words --source narrow.vec --target t.vec -", "b\tg\n", 65, "source vectors of 2 numb"),
         ("words --source s.vec --target t.vec -", "x\ty\n", 65, "no entry of the dictionary has"),
-        ("words --source no.vec --target t.vec -", "b\tg\n", 66, "no.vec: cannot be opened"),
+        ("words --source no.vec --target t.vec -", "b\tg\n", 66, "no.vec: cannot be opened")
     ],
     "lexicon": [
         ("lexicon --lexicon 'short lexicon' pair", "", 65, "short lexicon:2: expected 6 columns"),
         ("lexicon --lexicon 'worded lexicon' pair", "", 65, "worded lexicon:1: expected 6 colum"),
         ("lexicon --lexicon 'bytes lexicon' pair", "", 65, "bytes lexicon:1: expected 6 columns"),
         ("lexicon --lexicon lexicon pair", "", 65, "fewer than two pairs"),
-        ("lexicon --lexicon lexicon none.tsv", "", 66, "none.tsv"),
+        ("lexicon --lexicon lexicon none.tsv", "", 66, "none.tsv")
     ],
     "contrasts": [
         ("contrasts --model toy", "", 2, "--worse-scol or --worse-tcol"),
         ("contrasts --model toy --worse-tcol 2", "", 65, ""),
         ("contrasts --model toy --worse-tcol 2", "a\tb\n", 65, "no pair is damaged"),
-        ("contrasts --model toy --worse-tcol 2 --similarity luck", "", 2, ""),
+        ("contrasts --model toy --worse-tcol 2 --similarity luck", "", 2, "")
     ],
     "corpus": [
         ("corpus -", "", 65, "stdin: no rows"),
@@ -185,7 +178,7 @@ REFUSED = {
         ("corpus nowhere.tsv", "", 66, "nowhere.tsv"),
         ("corpus", "", 2, ""),
         ("corpus - --idf-from -", "", 2, "only one file can be stdin"),
-        ("corpus -", "a\0\tb\n", 65, "stdin:1: NUL byte in the source"),
+        ("corpus -", "a\0\tb\n", 65, "stdin:1: NUL byte in the source")
     ],
     "filtering": [
         ("filtering --labels 3", "a\tb\t \t1\n", 65, "stdin:1: the label is empty; --on-error"),
@@ -217,7 +210,7 @@ REFUSED = {
         ("filtering --suggest-threshold --model toy", "a1\tb1\n", 65,
          "stdin: no pair of 6 to 60 words on both sides to make noise of"),
         ("filtering --suggest-threshold --model toy --similarity mlp", written(SOURCES, TARGETS),
-         78, "mlp needs a classifier"),
+         78, "mlp needs a classifier")
     ],
     "mining": [
         ("mining nothing", "a\tb\t1\n", 65, "nothing: no gold pairs"),
@@ -227,7 +220,7 @@ REFUSED = {
         ("mining 'one column'", "a\tb\t1\n", 65, "one column:1: 1 column, expected at least 2 ("),
         ("mining 'blank target'", "a\tb\t1\n", 65, "blank target:2: the target is empty"),
         ("mining pair", "a\tb\t1\n\tb\t1\n", 65, "stdin:2: the source is empty"),
-        ("mining -", "a\tb\n", 2, "only one of GOLD and MINED can be stdin"),
+        ("mining -", "a\tb\n", 2, "only one of GOLD and MINED can be stdin")
     ],
     "neighbours": [
         ("neighbours --model toy --of tab", "b1\n", 65, "tab:2: a tab in the sentence; give one"),
@@ -237,7 +230,7 @@ REFUSED = {
         ("neighbours --of queries --hubs 2 --histogram", "", 2,
          "--histogram and --hubs exclude each other"),
         ("neighbours --of -", "", 2, "only one of QUERIES and FILE can be stdin"),
-        ("neighbours --model toy --of queries nowhere.txt", "", 66, "nowhere.txt"),
+        ("neighbours --model toy --of queries nowhere.txt", "", 66, "nowhere.txt")
     ],
     "paraphrase": [
         (f"{PARAPHRASE} -", "3\ta1\tb1\n", 65, "stdin:1: the label '3' is neither 0 nor 1; --"),
@@ -251,7 +244,7 @@ REFUSED = {
         (f"{PARAPHRASE} --language xx dev.tsv", "", 78, "languages are aa and ba, not 'xx'"),
         (f"{PARAPHRASE} --language aa,ba,aa dev.tsv", "", 2, "expected a language of the model"),
         ("paraphrase -", "", 2, ""),
-        ("paraphrase --model toy --development nowhere.tsv -", "", 66, "nowhere.tsv"),
+        ("paraphrase --model toy --development nowhere.tsv -", "", 66, "nowhere.tsv")
     ],
     "recovery": [
         ("recovery --similarity cosine,hamming pair", "", 2, "'hamming' is none of cosine, euclid"),
@@ -263,7 +256,7 @@ REFUSED = {
         ("recovery --model toy --similarity mlp pair", "", 78, "classifier"),
         ("recovery --model nowhere --similarity cosine pair", "", 66, "nowhere"),
         ("recovery --similarity dual pair", "", 78, "dual needs --translator DIR,DIR"),
-        ("recovery --similarity random --translator x pair", "", 2, "--translator is for"),
+        ("recovery --similarity random --translator x pair", "", 2, "--translator is for")
     ],
     "sts": [
         ("sts --column 2", "1\t2\n2\thigh\n", 65, "stdin:2: the score 'high' is no number"),
@@ -287,8 +280,8 @@ REFUSED = {
         ("sts --model toy --regression missing --development rated rated", "", 66, "missing: can"),
         ("sts --model toy --regression same --development rated rated", "", 65, "all ratings are"),
         ("sts --model toy --regression wide --development rated rated", "", 65, "ratings from 0 "),
-        ("sts --model toy --regression bad --development rated rated", "", 65, "bad:1:"),
-    ],
+        ("sts --model toy --regression bad --development rated rated", "", 65, "bad:1:")
+    ]
 }  # fmt: skip
 
 

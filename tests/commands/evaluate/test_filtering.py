@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import Result
 from console import invoke
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from toys import sentences, toy_model
 
@@ -137,6 +137,7 @@ def test_what_a_verdict_drops_is_below_all() -> None:
     assert judged["auc", "all"][0] == "0.6250"  # (1 + 1 + 0 + 0.5) / 4
 
 
+@settings(max_examples=20)
 @given(st.binary(max_size=200) | st.text("a\t\n0.5\r-", max_size=60).map(str.encode))
 @example(b"\t\t\x0b!\t0")
 def test_no_bytes_are_a_bug(data: bytes) -> None:
