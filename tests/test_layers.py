@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,6 +191,17 @@ def test_the_files_on_the_page_of_the_design_are_there() -> None:
     paths = re.findall(r"\b((?:\w+/)+\w+\.(?:py|c))\b", text)
     roots = PACKAGE, PACKAGE.parent
     assert [p for p in paths if not any((root / p).exists() for root in roots)] == []
+
+
+@pytest.mark.parametrize("name", ["score", "filter"])
+def test_a_pair_passes_the_files_on_the_page_of_the_design(name: str) -> None:
+    text = (PACKAGE.parent / "docs/design.md").read_text(encoding="utf-8")
+    table = re.split(r"\n\n(?!\|)", text.partition(f" of `bitext-{name}`, ")[2])[0]
+    walk = [sys.executable, str(PACKAGE.parent / "benchmarks/walk.py"), name]
+    passed = subprocess.run(walk, capture_output=True, text=True, check=True).stdout.split()
+    shown = set(re.findall(r"`(\w+(?:/\w+)+\.py)`", table))
+    assert len(shown) > 8
+    assert shown - set(passed) == set()
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 _SIDES = ("source", "target")
 _NEAR = ("overlap", "ngram")
-_WORDS = (3, 6, 8)
 
 
 def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -63,7 +62,7 @@ def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
 def _least_words(value: str) -> tuple[int, ...]:
     """Read three numbers of words, which ascend from 1."""
     words = [int(word) if word.isdecimal() else 0 for word in value.split(",")]
-    if len(words) != len(_WORDS) or words[0] < 1 or words != sorted(words):
+    if len(words) != 3 or words[0] < 1 or words != sorted(words):
         raise click.BadParameter(f"{value!r} is not three numbers that ascend from 1, as 3,6,8")
     return tuple(words)
 
@@ -121,37 +120,40 @@ class _Others:
     against_target: tuple[str, ...] = option(
         "--against-target FILE", "The same for the target.", multiple=True
     )
-    against_match: str | None = option(
-        "--against-match", "Texts that are found in these files  [default: near]", MATCH
+    against_match: str = option(
+        "--against-match", "Texts that are found in these files  [default: near]", MATCH, "near"
     )
-    against_by: str | None = option(
+    against_by: str = option(
         "--against-by",
         "Side to find: any in any column, either or one in its own, or both in a row  "
         "[default: any]",
         ("any", "either", "source", "target", "pair"),
+        "any",
     )
-    against_words: tuple[int, ...] | None = option(
+    against_words: tuple[int, ...] = option(
         "--against-words N,N,N",
         "Fewest words of a text that is found alone: as it is, nearly so, within another  "
-        f"[default: {','.join(map(str, _WORDS))}]",
+        "[default: 3,6,8]",
         _least_words,
+        "3,6,8",
     )
-    overlap: float | None = option(
+    overlap: float = option(
         "--overlap SHARE",
         "Least share of the n-grams of the shorter of two near texts, above 0, up to 1  "
         "[default: 0.7]",
         NumberRange(0, 1, min_open=True),
+        0.7,
     )
-    ngram: int | None = option("--ngram N", "Words of these n-grams  [default: 2]", COUNT)
+    ngram: int = option("--ngram N", "Words of these n-grams  [default: 2]", COUNT, 2)
     only_against: bool = flag("--only-against", "Drop these rows alone: keep duplicates.")
 
     def __post_init__(self) -> None:
         """Refuse options without effect."""
         for name in ("only_against", "against_match", "against_by", "against_words", *_NEAR):
-            if getattr(self, name) not in (None, False) and not self.files:
+            if is_given(name) and not self.files:
                 raise click.UsageError(f"--{name.replace('_', '-')} needs --against FILE")
         for name in _NEAR:
-            if getattr(self, name) is not None and self.against_match not in (None, "near"):
+            if is_given(name) and self.against_match != "near":
                 raise click.UsageError(f"--{name} is for --against-match near")
         if "-" in self.files:
             raise click.UsageError("--against needs a file, not stdin")
@@ -169,7 +171,7 @@ class _Others:
 
     def check(self, settings: _Settings) -> None:
         """Refuse settings that other files have no part in."""
-        wanted = self.against_by or "any"
+        wanted = self.against_by
         if settings.by in _SIDES and wanted not in ("any", settings.by):
             raise click.UsageError(f"--against-by {wanted} does not go with --by {settings.by}")
         for side in _SIDES:
@@ -185,16 +187,10 @@ class _Others:
         """Return the definition of the texts that occur in these files."""
         from bitextfilter.corpus.other_texts import AgainstSettings, Likeness
 
-        equal, alike, within = self.against_words or _WORDS
-        likeness = Likeness(self.ngram or 2, self.overlap or 0.7, alike, within)
-        return AgainstSettings(
-            self.against_match or "near",
-            self.against_by or "any",
-            equal,
-            likeness,
-            settings.ignore,
-            settings.languages,
-        )
+        equal, alike, within = self.against_words
+        likeness = Likeness(self.ngram, self.overlap, alike, within)
+        against = self.against_match, self.against_by
+        return AgainstSettings(*against, equal, likeness, settings.ignore, settings.languages)
 
 
 @command(
@@ -245,7 +241,7 @@ def _drop(run: Run, settings: _Settings, others: _Others) -> None:
     last = optional("score", "--column", score)
     compared = replace(files.columns, blank=score is not None, sides=sides, last=last)
     rows = run.rows(compared)
-    found = {settings.match, (others.against_match or "near") if others.files else "exact"}
+    found = {settings.match, others.against_match if others.files else "exact"}
     if settings.languages is not None and found == {"exact"}:
         run.warn("--languages has no effect: --match exact compares capitals as they are")
     run.facts.update(_facts(settings))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from itertools import compress
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import Budget, CutCheck, CutMeasure
+from bitextfilter.commands.frame.cuts import Budget, CutCheck, CutMeasure, write_kept
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, languages_of_columns, rows_of
 from bitextfilter.commands.frame.options import (
     NATURAL,
@@ -27,12 +26,11 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.files import without_ending
-from bitextfilter.io.rows import Row, WantedColumn
+from bitextfilter.io.rows import WantedColumn
 from bitextfilter.models.folders import naming_pair
 
 if TYPE_CHECKING:
-    from bitextfilter.io.ranking import Ranked, RankedRows, ScoredRows, Selection, SelectionSettings
+    from bitextfilter.io.ranking import Ranked, ScoredRows, Selection, SelectionSettings
 
 
 _SIDES = ("source", "target")
@@ -111,11 +109,10 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     _tell(run, settings, ranked, selection)
     budget.tell(run, ranked, selection)
     output.write(incoming.reader.first_line())
-    for part in ranked.read(selection, everything=run.rejects is not None):
-        kept = part.decisions == 0
-        output.write(b"".join(compress(part.lines, kept.tolist())))
-        if run.rejects is not None:
-            _drop(run, incoming, ranked, selection, part)
+    write_kept(
+        *(run, output, ranked.read(selection, everything=run.rejects is not None)),
+        lambda index, rank: (incoming.number(index), selection.reason(rank, ranked.score(rank))),
+    )
 
 
 class _Incoming:
@@ -202,15 +199,3 @@ def _tell(run: Run, settings: _Settings, ranked: Ranked, selection: Selection) -
         run.facts["threshold"] = threshold if isfinite(threshold) else str(threshold)
         if selection.count < len(ranked):
             run.note(f"the last row kept has rank {selection.end} and score {threshold}")
-
-
-def _drop(
-    run: Run, incoming: _Incoming, ranked: Ranked, selection: Selection, rows: RankedRows
-) -> None:
-    """Write the rows that are not kept to the rejects file."""
-    for index, rank, verdict, line in zip(
-        rows.indices.tolist(), rows.ranks.tolist(), rows.decisions.tolist(), rows.lines, strict=True
-    ):
-        if verdict:
-            row = Row(incoming.number(index), without_ending(line), b"", ())
-            run.drop(row, selection.reason(rank, ranked.score(rank)))

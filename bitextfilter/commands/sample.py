@@ -6,13 +6,12 @@ import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import Budget
+from bitextfilter.commands.frame.cuts import Budget, write_kept
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     COUNT,
@@ -24,7 +23,6 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import (
     SIDES,
     BadRow,
@@ -37,7 +35,7 @@ from bitextfilter.io.rows import (
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.corpus.selection import DiverseOrder, SampleSettings
-    from bitextfilter.io.ranking import Ranked, RankedRows, Selection
+    from bitextfilter.io.ranking import Ranked
     from bitextfilter.scoring.model import Model
     from bitextfilter.search.kmeans import PairVectors
 
@@ -128,10 +126,13 @@ def _sample(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -
     selection = ranked.select(budget.choice(-math.inf))
     budget.tell(run, ranked, selection)
     output.write(incoming.reader.first_line())
-    for part in ranked.read(selection):
-        output.write(b"".join(compress(part.lines, (part.decisions == 0).tolist())))
-        if run.rejects is not None:
-            _drop(run, incoming.numbers, order, selection, part)
+
+    def dropped(index: int, rank: int) -> tuple[int, str]:
+        like = int(order.like[index])
+        reason = f"like line {incoming.numbers[like]}" if like >= 0 else selection.reason(rank, 0.0)
+        return incoming.numbers[index], reason
+
+    write_kept(run, output, ranked.read(selection), dropped)
 
 
 class _Incoming(NamedTuple):
@@ -203,16 +204,3 @@ def _tell(run: Run, settings: _Settings, ranked: Ranked, order: DiverseOrder) ->
     run.counts.update(unscored=unscored, clusters=len(set(order.clusters.tolist())))
     if settings.drop_similar is not None:
         run.counts["similar"] = int((order.like >= 0).sum())
-
-
-def _drop(
-    run: Run, numbers: array[int], order: DiverseOrder, selection: Selection, rows: RankedRows
-) -> None:
-    """Write the rows that are not kept to the rejects file."""
-    for index, rank, verdict, line in zip(
-        rows.indices.tolist(), rows.ranks.tolist(), rows.decisions.tolist(), rows.lines, strict=True
-    ):
-        if verdict:
-            like = int(order.like[index])
-            reason = selection.reason(rank, 0.0) if like < 0 else f"like line {numbers[like]}"
-            run.drop(Row(numbers[index], without_ending(line), b"", ()), reason)

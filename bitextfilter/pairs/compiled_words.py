@@ -51,7 +51,7 @@ class WordRows:
 
     @cached_property
     def bigrams(self) -> Ragged:
-        """Keys of each sentence's bigrams: see ``text.bigrams.bigrams``."""
+        """Keys of each sentence's bigrams: see ``text.features.bigrams``."""
         return bigrams(self.words, self.spelling.hashes)
 
 

@@ -50,7 +50,7 @@ _COMMON = 64
 """From 63 occurrences on, a word's rarity is 0."""
 
 
-class WordNumbers(Protocol):
+class ScoringNetwork(Protocol):
     """A network of words: the numbers of words, and the logits of pairs."""
 
     def table(self, vectors: Vectors, features: Vectors) -> Vectors:
@@ -222,7 +222,7 @@ class WordScoring:
         settings: WordClassifierSettings,
         counts: NDArray[np.uint8],
         temperature: float,
-        network: WordNumbers,
+        network: ScoringNetwork,
     ) -> None:
         """Take the shape, the counts of words as :func:`word_features` does, and the network."""
         self.settings, self._counts = settings, counts

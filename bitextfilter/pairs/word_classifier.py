@@ -28,7 +28,7 @@ from bitextfilter.pairs.base import (
 from bitextfilter.pairs.classifier import OTHER_SHAPE, PairClassifier
 from bitextfilter.pairs.compiled_words import CompiledNetwork, SideRows, lanes
 from bitextfilter.pairs.scoring import (
-    WordNumbers,
+    ScoringNetwork,
     WordScoring,
     language_lags,
     network_weights,
@@ -142,21 +142,21 @@ class WordClassifier(PairClassifier):
     def scoring(self) -> WordScoring:
         """Return the classifier with its present weights as it scores, compiled where it can."""
         wide, state = lanes(), {name: each.numpy() for name, each in self.state_dict().items()}
-        network: WordNumbers = TorchWords(self)
+        network: ScoringNetwork = TorchWords(self)
         if wide:
             network = CompiledNetwork(self.settings, network_weights(state), wide)
         return WordScoring(self.settings, state["counts"], float(self.temperature), network)
 
 
 class TorchWords:
-    """A classifier's network in torch; see ``WordNumbers``."""
+    """A classifier's network in torch; see ``ScoringNetwork``."""
 
     def __init__(self, classifier: WordClassifier) -> None:
         """Take the network and its bigrams."""
         self._classifier = classifier
 
     def table(self, vectors: Vectors, features: Vectors) -> Vectors:
-        """See ``WordNumbers``; computed in blocks of one size."""
+        """See ``ScoringNetwork``; computed in blocks of one size."""
         missing = (0, 0, 0, -len(vectors) % _BLOCK)
         given = torch.from_numpy(vectors), torch.from_numpy(features)
         inputs = (torch.split(pad(part, missing), _BLOCK) for part in given)
@@ -167,7 +167,7 @@ class TorchWords:
         return rows
 
     def logits(self, sides: Sequence[SideRows], threads: int = 1) -> Vectors:
-        """See ``WordNumbers``; in blocks whose shape depends on their pairs' lengths alone."""
+        """See ``ScoringNetwork``; in blocks whose shape depends on their pairs' lengths alone."""
         lengths = [side.words.words.lengths[side.rows] for side in sides]
         longest = np.maximum(*lengths)
         logits = np.empty((len(longest), self._classifier.settings.logits), dtype=np.float32)

@@ -85,3 +85,9 @@ def test_the_manifest_says_what_the_array_is(folder: Path, model: Model, tmp_pat
     assert manifest["counts"] == {"rows": 30, "rejected": 0}
     assert manifest["facts"]["digest"] == model.digest
     assert manifest["facts"]["language"] == "aa"
+
+
+def test_to_a_url(folder: Path, model: Model, tmp_path: Path) -> None:
+    call(folder, "--language", "aa", "-o", f"file://{tmp_path}/out.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.encode(SOURCES, "aa"))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.npy"]

@@ -52,6 +52,7 @@ def filter_manifest(path: Path, rules: Any) -> Path:
 
 
 def test_a_page_of_scored_rows() -> None:
+    """Nothing of it is elsewhere."""
     page = page_of(*SCORED)
     assert page.startswith("<!doctype html>\n") and page.endswith("</html>\n")
     assert facts_of(page) == {"rows": "51", "source words": "153", "target words": "153"}
@@ -62,10 +63,6 @@ def test_a_page_of_scored_rows() -> None:
     rows = corpus["kept"][0]
     assert rows[0] == 51 and rows[score["thresholds"].index(0.5)] == 26
     assert {row[0] for row in data_of(page)["samples"]} == set(range(1, 52))
-
-
-def test_nothing_of_the_page_is_elsewhere() -> None:
-    page = page_of(*SCORED, "--label", "4")
     assert not re.findall(r'(?:src|href)="(?!#)', page)
     assert "http" not in re.sub(r"http-equiv", "", page)
     (policy,) = re.findall(r'Policy" content="([^"]*)"', page)
@@ -296,16 +293,12 @@ def test_several_files_are_one_corpus(tmp_path: Path) -> None:
     )
 
 
-def test_labels_and_languages() -> None:
+def test_labels_languages_pairs_and_characters() -> None:
     page = page_of(*SCORED, "--label", "-1", "--languages", "en,zh-Hant")
     (score,) = data_of(page)["scores"]
-    assert {name: counts[0] for name, counts in score["corpora"][0]["labels"]} == dict.fromkeys(
-        ("kind0", "kind1", "kind2"), 17
-    )
+    labels = {name: counts[0] for name, counts in score["corpora"][0]["labels"]}
+    assert labels == dict.fromkeys(("kind0", "kind1", "kind2"), 17)
     assert '<p lang="en" dir="auto">source 0 é</p><p lang="zh-Hant" dir="auto">Ziel 0 x' in page
-
-
-def test_pairs_and_characters() -> None:
     page = page_of(*SCORED, "--pairs", "2", "--count", "characters")
     assert page.count('<p lang="" dir="auto">source') == 11 * 2
     assert facts_of(page)["source characters"] == str(sum(len(f"source{n}é") for n in range(51)))

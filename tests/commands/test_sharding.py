@@ -72,7 +72,7 @@ def outcome(folder: Path, name: str, place: Path, *words: object) -> tuple[bytes
     return (place / "out").read_bytes(), (place / "bad").read_bytes(), told, result.stderr
 
 
-@pytest.mark.gate(12)
+@pytest.mark.gate(8)
 @pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_shards_give_the_bytes_and_the_counts_of_a_stream(
@@ -88,7 +88,7 @@ def test_shards_give_the_bytes_and_the_counts_of_a_stream(
     assert not (tmp_path / "parts").exists()
 
 
-@pytest.mark.gate(12)
+@pytest.mark.gate(8)
 @pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_parts_are_the_whole(folder: Path, tmp_path: Path, name: str, kind: str) -> None:
@@ -148,7 +148,7 @@ def test_stdin_goes_in_and_stdout_comes_out(folder: Path, tmp_path: Path) -> Non
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.gate(5)
+@pytest.mark.gate(4)
 @pytest.mark.parametrize("fails", range(6))
 @pytest.mark.parametrize("name", ["score", "embed", "filter"])
 def test_a_run_goes_on_where_it_ended(

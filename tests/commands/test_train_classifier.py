@@ -58,6 +58,10 @@ def worded(data: Path) -> Path:
     done = train(data / "clean.tsv", *noisy, *options, "-o", data / "worded")
     assert done.stderr == ""
     assert json.loads(done.stdout)["settings"]["kind"] == "words"
+    config = json.loads((data / "worded" / "config.json").read_text(encoding="utf-8"))
+    section = config["classifier"]
+    assert (section["kind"], section["width"], section["hidden"]) == ("words", 16, 32)
+    assert tells_apart(data / "worded")
     return data / "worded"
 
 
@@ -112,12 +116,6 @@ def test_negatives(data: Path, tmp_path: Path, negatives: str, features: str) ->
     if learning:
         assert record["report"]["after"]["auc"] > 0.9
         assert tells_apart(tmp_path / "new")
-
-
-def test_words_are_read(worded: Path) -> None:
-    section = json.loads((worded / "config.json").read_text(encoding="utf-8"))["classifier"]
-    assert (section["kind"], section["width"], section["hidden"]) == ("words", 16, 32)
-    assert tells_apart(worded)
 
 
 def mean_score(model: Model, pairs: list[tuple[str, str]]) -> float:
@@ -248,9 +246,13 @@ def test_in_place(data: Path, tmp_path: Path) -> None:
     (model / "thresholds.json").write_text('{"format": 1, "thresholds": []}')
     train(data / "few.tsv", "--negatives", "repaired", "--model", model, "-q", "--in-place")
     assert not (model / "thresholds.json").exists()
-    assert load(model).classifier is not None
-    assert load(model).digest != before.digest
+    after = load(model)
+    assert after.classifier is not None and after.digest != before.digest
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    two = write(tmp_path / "two", [("a1", "b1"), ("a2", "b2")])
+    words = ("--negatives", "repaired", "--model", model, "--in-place")
+    assert "too few pairs" in train(two, *words, code=65).stderr
+    assert load(model).digest == after.digest
 
 
 def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
@@ -277,13 +279,6 @@ def test_a_folder_that_is_none_of_ours_is_refused_before_the_work(tmp_path: Path
     says_one_line(train(*words, "-o", tmp_path, code=None), 74, "name another")
     assert (tmp_path / "data").read_text() == "mine"
     says_one_line(train(*words, code=None), 2, "--in-place")
-
-
-def test_too_few_pairs(data: Path, tmp_path: Path) -> None:
-    two = write(tmp_path / "two", [("a1", "b1"), ("a2", "b2")])
-    words = ("--negatives", "repaired", "--model", data / "model", "-o", tmp_path / "new")
-    assert "too few pairs" in train(two, *words, code=65).stderr
-    assert not (tmp_path / "new").exists()
 
 
 def test_the_settings_of_shipped_classifiers_are_taken() -> None:

@@ -121,7 +121,7 @@ def test_keys_label_and_go_on(page: Browser, tmp_path: Path) -> None:
 
 
 @browsers
-def test_undo(page: Browser) -> None:
+def test_undo_and_help(page: Browser) -> None:
     page.press("1", "1", "u")
     assert pair(page)[0] == "Pair 2 of 4" and pressed(page) == []
     key = {"type": "rawKeyDown", "key": "z", "windowsVirtualKeyCode": 90, "modifiers": 2}
@@ -129,6 +129,13 @@ def test_undo(page: Browser) -> None:
     assert pair(page)[0] == "Pair 1 of 4" and page.texts("#count") == ["0 of 4"]
     page.press("u")
     assert page.value("document.getElementById('undo').disabled")
+    page.press("?")
+    assert page.value("document.getElementById('help').open")
+    assert "u Ctrl+Z" in page.texts("#keys dt")
+    page.press("1")
+    assert page.texts("#count") == ["0 of 4"]
+    page.press("Escape")
+    assert not page.value("document.getElementById('help').open")
 
 
 @browsers
@@ -221,15 +228,7 @@ def labels(*words: str, scale: str = "good-bad", annotator: str = "anna") -> str
 
 
 @browsers
-def test_a_saved_file_is_loaded(page: Browser, tmp_path: Path) -> None:
-    text = labels("bad", "good")
-    assert load(page, "\ufeff" + text.replace("\n", "\r\n")) == "Loaded 2 labels."
-    assert pair(page)[0] == "Pair 3 of 4"
-    assert saved(page, tmp_path) == text
-
-
-@browsers
-def test_other_files_are_refused(page: Browser) -> None:
+def test_a_saved_file_is_loaded_and_other_files_refused(page: Browser, tmp_path: Path) -> None:
     for text, said in (
         ("x\n", "labels.tsv: line 1: not the header of a labels file"),
         (labels("good", "fine"), "labels.tsv: line 3: the label fine is not on the scale"),
@@ -241,6 +240,10 @@ def test_other_files_are_refused(page: Browser) -> None:
     ):  # fmt: skip
         assert load(page, text) == said
         assert page.texts("#count") == ["0 of 4"]
+    text = labels("bad", "good")
+    assert load(page, "\ufeff" + text.replace("\n", "\r\n")) == "Loaded 2 labels."
+    assert pair(page)[0] == "Pair 3 of 4"
+    assert saved(page, tmp_path) == text
 
 
 @browsers
@@ -270,32 +273,17 @@ def test_words(browser: Browser, tmp_path: Path) -> None:
 
 
 @browsers
-def test_earlier_labels_are_there(browser: Browser, tmp_path: Path) -> None:
-    earlier = read(labels("bad", "good"))
-    browser.open(written(tmp_path, annotator="anna", earlier=earlier))
+def test_earlier_labels_directions_and_scores(browser: Browser, tmp_path: Path) -> None:
+    earlier, languages = read(labels("bad", "good")), SideLanguages("he", "en")
+    browser.open(
+        written(tmp_path, annotator="anna", earlier=earlier, scores=True, languages=languages)
+    )
     assert browser.texts("#count") == ["2 of 4"] and pressed(browser) == ["2bad"]
-
-
-@browsers
-def test_directions_and_scores(browser: Browser, tmp_path: Path) -> None:
-    languages = SideLanguages("he", "en")
-    browser.open(written(tmp_path, annotator="a", scores=True, languages=languages))
     browser.press("ArrowRight", "ArrowRight")
     assert browser.texts("#origin") == ["line 21  ·  mlp: 0.3  ·  cosine: none"]
     sides = "['source', 'target'].map(i => document.getElementById(i))"
     shown = browser.value(f"{sides}.map(e => e.lang + getComputedStyle(e).direction)")
     assert shown == ["hertl", "enltr"]
-
-
-@browsers
-def test_help_lists_the_keys(page: Browser) -> None:
-    page.press("?")
-    assert page.value("document.getElementById('help').open")
-    assert "u Ctrl+Z" in page.texts("#keys dt")
-    page.press("1")
-    assert page.texts("#count") == ["0 of 4"]
-    page.press("Escape")
-    assert not page.value("document.getElementById('help').open")
 
 
 @browsers

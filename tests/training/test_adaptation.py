@@ -56,7 +56,7 @@ def levels(network: PairClassifier, pairs: LabelledVectors) -> np.ndarray:
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search of few steps, where it does not matter how near it comes to the minimum."""
-    monkeypatch.setattr(adaptation, "_STEPS", 30)
+    monkeypatch.setattr(adaptation, "_STEPS", 15)
 
 
 @pytest.mark.usefixtures("hasty")

@@ -255,15 +255,6 @@ def test_a_resumed_run_reads_the_same(skip: int) -> None:
 LENGTHS = np.random.default_rng(0).integers(1, 40, 1000)
 
 
-def test_sentences_pad_with_zero() -> None:
-    rows = [np.array(row, dtype=np.int32) for row in ([5, 6], [7], [5, 6], [8, 9, 4])]
-    sentences = Sentences(rows)
-    ids, lengths = sentences.views[PIECES].padded(np.array([3, 1]))
-    assert ids.tolist() == [[8, 9, 4], [7, 0, 0]]
-    assert lengths.tolist() == [3, 1]
-    assert [row.tolist() for row in sentences.views[PIECES]] == [row.tolist() for row in rows]
-
-
 def _alike(*sides: NDArray[np.int64]) -> list[list[int]]:
     """The place of the first text, over both sides, with the same number as each."""
     numbers = np.concatenate(sides).tolist()
@@ -271,28 +262,27 @@ def _alike(*sides: NDArray[np.int64]) -> list[list[int]]:
 
 
 def test_texts_are_numbered_across_both_sides() -> None:
+    """Trigrams tell texts of unknown pieces apart."""
     one = Sentences(np.array(row, dtype=np.int32) for row in ([5, 6], [7], [5, 6]))
     other = Sentences(np.array(row, dtype=np.int32) for row in ([7], [8], [9, 7]))
-    keys = Corpus(one, other, np.ones(3)).keys
-    assert _alike(*keys) == [[0, 1, 0], [1, 4, 5]]
-
-
-def test_trigrams_tell_texts_of_unknown_pieces_apart() -> None:
+    assert _alike(*Corpus(one, other, np.ones(3)).keys) == [[0, 1, 0], [1, 4, 5]]
     pieces = [np.array([1], dtype=np.int32)] * 3
-    trigrams = [np.array(row, dtype=np.int32) for row in ([4, 5], [4], [4, 5])]
     same = Corpus(Sentences(pieces), Sentences(pieces), np.ones(3)).keys
     assert _alike(*same) == [[0, 0, 0], [0, 0, 0]]
-    side = Sentences(pieces, Ragged.of(trigrams))
+    side = Sentences(pieces, Ragged.of(np.array(row, np.int32) for row in ([4, 5], [4], [4, 5])))
     assert _alike(*Corpus(side, side, np.ones(3)).keys) == [[0, 1, 0]] * 2
 
 
 def test_sentences_are_taken_and_joined_in_every_view() -> None:
+    """And padded with zero."""
     rows = [np.array(row, dtype=np.int32) for row in ([5, 6], [7], [8, 9, 4])]
     sentences = Sentences(rows, Ragged.of(row + 10 for row in rows))
     some = sentences.take(np.array([2, 0])).followed_by(sentences.take(np.array([1])))
     assert [row.tolist() for row in some.views[PIECES]] == [[8, 9, 4], [5, 6], [7]]
     assert [row.tolist() for row in some.views[TRIGRAMS]] == [[18, 19, 14], [15, 16], [17]]
     assert some.lengths.tolist() == [3, 2, 1]
+    ids, lengths = sentences.views[PIECES].padded(np.array([2, 1]))
+    assert (ids.tolist(), lengths.tolist()) == ([[8, 9, 4], [7, 0, 0]], [3, 1])
 
 
 def test_pairs_with_a_longer_side_are_left_out() -> None:
@@ -321,15 +311,6 @@ def test_a_pass_holds_every_row_once_those_of_like_length_together() -> None:
     assert spread < 0.2 * np.ptp(LENGTHS)
 
 
-def test_passes_differ_and_seeds_differ_but_nothing_else() -> None:
-    def order(seed: int, number: int) -> list[int]:
-        return rows_of_pass(np.ones(50), seed, number).tolist()
-
-    assert order(1, 0) == order(1, 0)
-    assert order(1, 0) != order(1, 1)
-    assert order(1, 0) != order(2, 0)
-
-
 def test_weights_are_how_often_a_row_is_read() -> None:
     weights = np.array([0.0, 0.5, 1.0, 2.0, 2.5])
     total = Counter[int]()
@@ -344,13 +325,14 @@ def test_weights_are_how_often_a_row_is_read() -> None:
 
 @pytest.mark.parametrize("skip", [0, 1, 62, 63, 64, 130])
 def test_skipped_batches_are_those_already_seen(skip: int) -> None:
+    """Passes differ and seeds differ, but nothing else; weights of nothing are refused."""
+
     def stream(start: int) -> list[list[int]]:
         batches = endless_batches(LENGTHS, np.ones(1000), 16, 1, start)
         return [batch.tolist() for batch in islice(batches, 140 - start)]
 
     assert stream(skip) == stream(0)[skip:]
-
-
-def test_weights_of_nothing_are_refused() -> None:
+    orders = [rows_of_pass(np.ones(50), *of).tolist() for of in ((1, 0), (1, 0), (1, 1), (2, 0))]
+    assert orders[0] == orders[1] and orders[0] not in orders[2:]
     with pytest.raises(SettingsError, match="every weight is 0"):
         next(endless_batches(LENGTHS, np.zeros(1000), 16, 1))

@@ -5,24 +5,26 @@ The model that recommends a score is checked to be the one that made the scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import compress
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from bitextfilter.commands.frame.first_rows import rows_of
 from bitextfilter.commands.frame.options import as_amount, as_fraction, option
 from bitextfilter.errors import DeviceError, InputError
-from bitextfilter.io.rows import RowReader, WantedColumn, number_of
+from bitextfilter.io.files import without_ending
+from bitextfilter.io.rows import Row, RowReader, WantedColumn, number_of
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.commands.frame.run import Run
-    from bitextfilter.io.ranking import Ranked, Selection, SelectionSettings
+    from bitextfilter.io.ranking import Ranked, RankedRows, Selection, SelectionSettings
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.row_checks import ScoredText
     from bitextfilter.text.words import Counter
@@ -189,3 +191,24 @@ class Budget:
 
 def _share(part: int, whole: int) -> float | None:
     return round(part / whole, 6) if whole else None
+
+
+def write_kept(
+    run: Run,
+    output: BinaryIO,
+    parts: Iterable[RankedRows],
+    dropped: Callable[[int, int], tuple[int, str]],
+) -> None:
+    """Write the rows that are kept, and the others to the rejects file, if there is one.
+
+    *dropped* returns the line and the reason of another row, by its index and rank.
+    """
+    for part in parts:
+        output.write(b"".join(compress(part.lines, (part.decisions == 0).tolist())))
+        each = (part.indices.tolist(), part.ranks.tolist(), part.decisions.tolist(), part.lines)
+        for index, rank, verdict, line in (
+            zip(*each, strict=True) if run.rejects is not None else ()
+        ):
+            if verdict:
+                number, reason = dropped(index, rank)
+                run.drop(Row(number, without_ending(line), b"", ()), reason)
