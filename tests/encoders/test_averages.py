@@ -126,6 +126,7 @@ def saved(shape: str, folder: Path, bits: int = 32) -> Path:
     return folder
 
 
+@pytest.mark.gate(16)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.usefixtures("either")

@@ -145,7 +145,7 @@ def on_a_padded_batch(folder: Path, texts: list[str], language: str) -> Vectors:
     return vectors
 
 
-@pytest.mark.gate(26)
+@pytest.mark.gate(20)
 @pytest.mark.parametrize("language", ["aa", "ba"])
 def test_encoding_agrees_with_the_network_on_a_padded_batch(
     folder: Path, language: str, monkeypatch: pytest.MonkeyPatch
@@ -198,6 +198,7 @@ def test_a_recurrent_network_reads_a_long_sentence_in_parts(folder: Path, join: 
     assert cosines(whole[None], expected[None]).min() > 0.9999
 
 
+@pytest.mark.gate(13)
 def test_saving_and_loading_keeps_every_bit(folder: Path, tmp_path: Path) -> None:
     model = ENCODERS.load(folder)
     kind = model.architecture, model.settings

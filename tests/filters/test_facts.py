@@ -64,7 +64,7 @@ def reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 SAME = settings(
-    max_examples=min(25, settings.default.max_examples),
+    max_examples=max(5, settings.default.max_examples // 4),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
