@@ -229,22 +229,15 @@ def test_misuse_is_refused_in_plain_words(make: Any, error: type[Exception], sai
 GOOD: dict[str, dict[str, Any]] = {
     "Filter": {},
     "align_documents": {"model": None, "sources": ["a"], "targets": ["b"], "by": "length"},
-    "deduplicate": {"pairs": PAIRS},
-    "explain": {"model": ..., "sources": [], "targets": []},
-    "filter_pairs": {"pairs": PAIRS},
-    "fix": {"text": "a"},
-    "load": {"name_or_folder": "en-de"},
+    "deduplicate": {"pairs": PAIRS}, "explain": {"model": ..., "sources": [], "targets": []},
+    "filter_pairs": {"pairs": PAIRS}, "fix": {"text": "a"}, "load": {"name_or_folder": "en-de"},
     "mine": {"model": ..., "sources": [], "targets": [], "min_score": "none"},
     "noise": {"pairs": PAIRS, "rates": 0.1},
-    "pair_documents": {"model": ..., "sources": {}, "targets": {}},
-    "rank": {"pairs": []},
-    "read_rows": {"path": "no.tsv"},
-    "recommended": {},
-    "recovery": {"model": ..., "sources": ["a1"], "targets": ["b1"]},
-    "report": {"pairs": []},
-    "sample": {"pairs": [], "model": ..., "top_lines": 1},
-    "split": {"pairs": [], "parts": {}},
-}
+    "pair_documents": {"model": ..., "sources": {}, "targets": {}}, "rank": {"pairs": []},
+    "read_rows": {"path": "no.tsv"}, "recommended": {},
+    "recovery": {"model": ..., "sources": ["a1"], "targets": ["b1"]}, "report": {"pairs": []},
+    "sample": {"pairs": [], "model": ..., "top_lines": 1}, "split": {"pairs": [], "parts": {}},
+}  # fmt: skip
 """Arguments of each function; for `...` a model."""
 
 
@@ -269,7 +262,7 @@ def test_a_value_of_another_type_is_refused_with_its_name(
         (lambda: load("en-de", "gpu"), "device must be cpu, cuda or cuda:N, not 'gpu'"),
         (lambda: list(read_rows("a", 0)), "source is a column from 1"),
         (lambda: deduplicate([], similarity=math.nan), "similarity must be a number, not nan"),
-        (lambda: deduplicate([], shingle=0), "shingle must be above 0, not 0"),
+        (lambda: deduplicate([], shingle=0), "shingle must be at least 1, not 0"),
         (lambda: deduplicate([], match="alike"), "match 'alike' is none of exact"),
         (lambda: deduplicate([], against_match="alike"), "against_match 'alike' is none of exact"),
         (lambda: deduplicate([], against_words=(0, 1, 1)), "against_words must be at least 1"),

@@ -8,39 +8,18 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.languages import _own_names, find_language, named_languages, read_language
 
 SPELLINGS = {
-    "en": "en EN eng",
-    "en-Latn": "eng_Latn",
-    "en-US": "en-US en_us EN-us en_US.UTF-8 eng-US",
-    "en-GB": "en-GB en_UK",
-    "he": "he iw heb",
-    "id": "id in ind",
-    "zh": "zh zho chi cmn ZH",
-    "zh-Hans": "zh-Hans zh_Hans zho_Hans cmn-hans zh-hans",
-    "zh-TW": "zh-TW zh_tw cmn_TW",
-    "yue-Hant": "yue_Hant zh-yue-Hant",
-    "no": "no nb nob nor",
-    "nn": "nn nno no-nyn",
-    "no-NO": "nb-NO no_NO",
-    "pt-BR": "pt-BR pt_BR pt-br por_BR",
-    "et": "et est ekk",
-    "lv": "lv lav lvs",
-    "ar": "ar ara arb",
-    "fa": "fa fas per pes",
-    "ms": "ms msa may zsm",
-    "sq": "sq sqi alb als",
-    "sw": "sw swa swh",
-    "tl": "tl tgl fil",
-    "ro": "ro ron rum mo",
-    "de": "de deu ger",
-    "cs": "cs ces cze",
-    "uz-Latn": "uz-Latn uzn_Latn",
+    "en": "en EN eng", "en-Latn": "eng_Latn", "en-US": "en-US en_us EN-us en_US.UTF-8 eng-US",
+    "en-GB": "en-GB en_UK", "he": "he iw heb", "id": "id in ind", "zh": "zh zho chi cmn ZH",
+    "zh-Hans": "zh-Hans zh_Hans zho_Hans cmn-hans zh-hans", "zh-TW": "zh-TW zh_tw cmn_TW",
+    "yue-Hant": "yue_Hant zh-yue-Hant", "no": "no nb nob nor", "nn": "nn nno no-nyn",
+    "no-NO": "nb-NO no_NO", "pt-BR": "pt-BR pt_BR pt-br por_BR", "et": "et est ekk",
+    "lv": "lv lav lvs", "ar": "ar ara arb", "fa": "fa fas per pes", "ms": "ms msa may zsm",
+    "sq": "sq sqi alb als", "sw": "sw swa swh", "tl": "tl tgl fil", "ro": "ro ron rum mo",
+    "de": "de deu ger", "cs": "cs ces cze", "uz-Latn": "uz-Latn uzn_Latn",
     "sr-Cyrl": "sr-Cyrl sr_Cyrl srp_Cyrl sr@cyrillic hbs_Cyrl",
-    "sr-Latn": "sr-Latn sh hbs sr@latin srp_Latn",
-    "sr-Latn-RS": "sr-Latn-RS sr_RS@latin",
-    "ca-valencia": "ca-valencia ca_valencia",
-    "qaa": "qaa",
-    "x-klingon": "x-Klingon",
-}
+    "sr-Latn": "sr-Latn sh hbs sr@latin srp_Latn", "sr-Latn-RS": "sr-Latn-RS sr_RS@latin",
+    "ca-valencia": "ca-valencia ca_valencia", "qaa": "qaa", "x-klingon": "x-Klingon",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -54,17 +33,12 @@ def test_every_spelling_of_a_language_is_understood(tag: str, text: str) -> None
 @pytest.mark.parametrize(
     ("text", "suggestion"),
     [
-        ("xx", "such as en"),
-        ("zz-ZZ", "such as en"),
-        ("", "such as en"),
-        ("en-", "such as en"),
-        ("english", "perhaps en (English)?"),
-        ("Portugese", "perhaps pt (Portuguese)?"),
-        ("cn", "perhaps zh (Chinese)?"),
-        ("jp", "perhaps ja (Japanese)?"),
+        ("xx", "such as en"), ("zz-ZZ", "such as en"), ("", "such as en"), ("en-", "such as en"),
+        ("english", "perhaps en (English)?"), ("Portugese", "perhaps pt (Portuguese)?"),
+        ("cn", "perhaps zh (Chinese)?"), ("jp", "perhaps ja (Japanese)?"),
         ("gr", "perhaps el (Greek)?"),
     ],
-)
+)  # fmt: skip
 def test_a_code_nobody_knows_is_refused_with_a_suggestion(text: str, suggestion: str) -> None:
     with pytest.raises(SettingsError, match="is not the code of a language") as refused:
         read_language(text)
@@ -74,43 +48,18 @@ def test_a_code_nobody_knows_is_refused_with_a_suggestion(text: str, suggestion:
 @pytest.mark.parametrize(
     ("text", "scripts"),
     [
-        ("de", "Latn"),
-        ("ru", "Cyrl"),
-        ("ja", "Hani Hira Kana"),
-        ("ko", "Hang Hani"),
-        ("zh", "Hani Bopo"),
-        ("iw", "Hebr"),
-        ("sr", "Cyrl Latn"),
-        ("sr-RS", "Cyrl Latn"),
-        ("sr-ME", "Latn"),
-        ("sr-Cyrl", "Cyrl"),
-        ("pa", "Guru Arab"),
-        ("pa-PK", "Arab"),
-        ("uz-Cyrl", "Cyrl"),
-        ("azb", "Arab Latn"),
-        ("crh", "Latn Cyrl"),
-        ("nan", "Hani Bopo Latn"),
-        ("nan-TW", "Hani Bopo Latn"),
-        ("zh-min-nan", "Hani Bopo Latn"),
-        ("cdo", "Hani Bopo Latn"),
-        ("hak-TW", "Hani Bopo Latn"),
-        ("nan-Hant", "Hani Bopo"),
-        ("zh-TW", "Hani Bopo"),
-        ("mww", "Latn Hmnp"),
-        ("crk", "Cans Latn"),
-        ("knc", "Latn Arab"),
-        ("knc_Arab", "Arab"),
-        ("min", "Latn Arab"),
-        ("non", "Latn Runr"),
-        ("arc", "Armi Hatr Nbat Palm Syrc Hebr"),
-        ("sat", "Olck Deva Beng"),
-        ("ber", "Latn Tfng Arab"),
-        ("dbr", ""),
-        ("qaa", ""),
-        ("und", ""),
+        ("de", "Latn"), ("ru", "Cyrl"), ("ja", "Hani Hira Kana"), ("ko", "Hang Hani"),
+        ("zh", "Hani Bopo"), ("iw", "Hebr"), ("sr", "Cyrl Latn"), ("sr-RS", "Cyrl Latn"),
+        ("sr-ME", "Latn"), ("sr-Cyrl", "Cyrl"), ("pa", "Guru Arab"), ("pa-PK", "Arab"),
+        ("uz-Cyrl", "Cyrl"), ("azb", "Arab Latn"), ("crh", "Latn Cyrl"), ("nan", "Hani Bopo Latn"),
+        ("nan-TW", "Hani Bopo Latn"), ("zh-min-nan", "Hani Bopo Latn"), ("cdo", "Hani Bopo Latn"),
+        ("hak-TW", "Hani Bopo Latn"), ("nan-Hant", "Hani Bopo"), ("zh-TW", "Hani Bopo"),
+        ("mww", "Latn Hmnp"), ("crk", "Cans Latn"), ("knc", "Latn Arab"), ("knc_Arab", "Arab"),
+        ("min", "Latn Arab"), ("non", "Latn Runr"), ("arc", "Armi Hatr Nbat Palm Syrc Hebr"),
+        ("sat", "Olck Deva Beng"), ("ber", "Latn Tfng Arab"), ("dbr", ""), ("qaa", ""), ("und", ""),
         ("x-klingon", ""),
     ],
-)
+)  # fmt: skip
 def test_scripts_are_those_of_the_likely_subtags(text: str, scripts: str) -> None:
     assert read_language(text).scripts == tuple(scripts.split())
 
@@ -118,18 +67,11 @@ def test_scripts_are_those_of_the_likely_subtags(text: str, scripts: str) -> Non
 @pytest.mark.parametrize(
     ("text", "variant"),
     [
-        ("zh", None),
-        ("zh-Hans", "Hans"),
-        ("zho_Hant", "Hant"),
-        ("zh-CN", "Hans"),
-        ("zh-SG", "Hans"),
-        ("zh-TW", "Hant"),
-        ("zh-HK", "Hant"),
-        ("yue-Hant", "Hant"),
-        ("ja-JP", None),
-        ("en-US", None),
+        ("zh", None), ("zh-Hans", "Hans"), ("zho_Hant", "Hant"), ("zh-CN", "Hans"),
+        ("zh-SG", "Hans"), ("zh-TW", "Hant"), ("zh-HK", "Hant"), ("yue-Hant", "Hant"),
+        ("ja-JP", None), ("en-US", None),
     ],
-)
+)  # fmt: skip
 def test_the_variant_of_chinese_is_what_the_tag_says(text: str, variant: str | None) -> None:
     assert read_language(text).variant == variant
 
@@ -137,16 +79,11 @@ def test_the_variant_of_chinese_is_what_the_tag_says(text: str, variant: str | N
 @pytest.mark.parametrize(
     ("wide", "narrow", "both"),
     [
-        ("zh", "zh-TW", False),
-        ("zh-Hant", "zh-TW", True),
-        ("eng", "en-GB", True),
-        ("zh_Hans", "zh", True),
-        ("zh_cn", "zh", True),
-        ("nb", "no", True),
-        ("zh_cn", "zh-CN", True),
-        ("sr", "sr-Latn", False),
+        ("zh", "zh-TW", False), ("zh-Hant", "zh-TW", True), ("eng", "en-GB", True),
+        ("zh_Hans", "zh", True), ("zh_cn", "zh", True), ("nb", "no", True),
+        ("zh_cn", "zh-CN", True), ("sr", "sr-Latn", False),
     ],
-)
+)  # fmt: skip
 def test_a_language_includes_its_regions(wide: str, narrow: str, both: bool) -> None:
     one, other = read_language(wide), read_language(narrow)
     assert one.includes(other)

@@ -14,20 +14,11 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "bitextfilter"
 
 LAYERS = (
-    {"errors", "arrays"},
-    {"io"},
-    {"settings", "languages"},
-    {"text", "models"},
-    {"encoders", "translation", "similarity"},
-    {"search", "pairs"},
-    {"scoring", "filters", "corpus", "damage"},
-    {"evaluation", "mining"},
-    {"training", "reports"},
-    {"judge", "recipes", "tuning", "distributed"},
-    {"papers"},
-    {"commands", "api"},
-    {"opusfilter"},
-)
+    {"errors", "arrays"}, {"io"}, {"settings", "languages"}, {"text", "models"},
+    {"encoders", "translation", "similarity"}, {"search", "pairs"},
+    {"scoring", "filters", "corpus", "damage"}, {"evaluation", "mining"}, {"training", "reports"},
+    {"judge", "recipes", "tuning", "distributed"}, {"papers"}, {"commands", "api"}, {"opusfilter"},
+)  # fmt: skip
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
 ANYWHERE = {""}
@@ -68,20 +59,14 @@ OWNERS = {
     "transformers": {"encoders/foreign.py"},
     "trafilatura": {"text/pages.py"},
     "torch": {
-        "models/",
-        "encoders/",
-        "translation/",
-        "search/",
-        "pairs/",
-        "training/",
-        "papers/",
+        "models/", "encoders/", "translation/", "search/", "pairs/", "training/", "papers/",
     },
     "tqdm": {"commands/"},
     "xopen": {"io/files.py"},
     "babel": {"languages.py"},
     "backports": {"io/sources.py"},
     "compression": {"io/sources.py"},
-}
+}  # fmt: skip
 """Third-party packages (and the type stubs of Python itself), and where they may be imported."""
 
 NOWHERE = {"dill", "marshal", "pickle", "shelve"}

@@ -29,23 +29,8 @@ from tests.support.wording import plain
 Rows = Sequence[tuple[str, ...]]
 
 WORDS = [
-    "a",
-    "A",
-    "b",
-    "B!",
-    "1",
-    "2",
-    "ä",
-    "Ä",
-    "a\tb",
-    "a b",
-    "a  b",
-    "",
-    "ß",
-    "SS",
-    "漢",
-    "漢。",
-]
+    "a", "A", "b", "B!", "1", "2", "ä", "Ä", "a\tb", "a b", "a  b", "", "ß", "SS", "漢", "漢。",
+]  # fmt: skip
 SIDE = st.lists(st.sampled_from(WORDS), max_size=2).map("".join)
 ROWS = st.lists(st.tuples(SIDE, SIDE), max_size=40)
 SCORES = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-9, -1e300, inf, -inf, nan])
@@ -256,13 +241,10 @@ def test_near_texts_have_the_same_units_and_signs(texts: str) -> None:
 @pytest.mark.parametrize(
     "texts",
     [
-        "5 km|5 KM|5km|(5 km)|“5 km”",
-        "€ 20|€20",
-        "-5 °C|−5°C|-5 ° C",
-        "5公里|5 公里|「5公里」",
+        "5 km|5 KM|5km|(5 km)|“5 km”", "€ 20|€20", "-5 °C|−5°C|-5 ° C", "5公里|5 公里|「5公里」",
         "very very|very, very|very - very|VERY VERY|quite very",
     ],
-)
+)  # fmt: skip
 def test_near_texts_differ_in_words_and_marks(texts: str) -> None:
     rows = [(NEAR.format(text),) for text in texts.split("|")]
     assert len(duplicates(rows, DedupSettings("near", "source"))) == len(rows) - 1
@@ -426,15 +408,10 @@ def test_shingle_hashes_are_those_of_the_shingles(texts: list[str], size: int) -
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"match": "fuzzy"},
-        {"by": "both"},
-        {"keep": "last"},
-        {"similarity": 0},
-        {"similarity": 1.5},
-        {"shingle": 0},
-        {"memory": 0},
+        {"match": "fuzzy"}, {"by": "both"}, {"keep": "last"}, {"similarity": 0},
+        {"similarity": 1.5}, {"shingle": 0}, {"memory": 0},
     ],
-)
+)  # fmt: skip
 def test_settings_that_there_are_not(wrong: dict[str, str | float]) -> None:
     with pytest.raises(SettingsError):
         DedupSettings(**wrong)  # type: ignore[arg-type]

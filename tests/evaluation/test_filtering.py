@@ -186,14 +186,10 @@ def test_a_seed_gives_the_same_intervals() -> None:
 @pytest.mark.parametrize(
     ("scores", "labels", "kinds"),
     [
-        ([1.0, math.nan], [0, 1], ["a"]),
-        ([1.0, 2.0], [0], ["a"]),
-        ([1.0, 2.0], [0, 0], ["a"]),
-        ([1.0, 2.0], [1, 1], ["a"]),
-        ([1.0, 2.0], [0, 2], ["a"]),
-        ([1.0, 2.0], [0, 0], []),
+        ([1.0, math.nan], [0, 1], ["a"]), ([1.0, 2.0], [0], ["a"]), ([1.0, 2.0], [0, 0], ["a"]),
+        ([1.0, 2.0], [1, 1], ["a"]), ([1.0, 2.0], [0, 2], ["a"]), ([1.0, 2.0], [0, 0], []),
     ],
-)
+)  # fmt: skip
 def test_rows_that_cannot_be_measured(
     scores: list[float], labels: list[int], kinds: list[str]
 ) -> None:

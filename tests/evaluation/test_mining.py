@@ -186,15 +186,12 @@ def test_draws_without_a_gold_pair_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("scores", "right", "gold", "problem"),
     [
-        ([1.0, 2.0], [True], 1, "scores of"),
-        ([[1.0]], [[True]], 1, "scores of"),
-        ([1.0], [False], 0, "found of 0"),
-        ([1.0, 2.0], [True, True], 1, "2 pairs found of 1"),
+        ([1.0, 2.0], [True], 1, "scores of"), ([[1.0]], [[True]], 1, "scores of"),
+        ([1.0], [False], 0, "found of 0"), ([1.0, 2.0], [True, True], 1, "2 pairs found of 1"),
         ([1.0, math.nan], [True, False], 1, "scores are needed"),
-        ([-math.inf], [True], 1, "scores are needed"),
-        ([], [], 1, "scores are needed"),
+        ([-math.inf], [True], 1, "scores are needed"), ([], [], 1, "scores are needed"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_measured_is_refused(
     scores: list[float], right: list[bool], gold: int, problem: str
 ) -> None:
@@ -203,20 +200,11 @@ def test_what_cannot_be_measured_is_refused(
 
 
 GOLD_LINKS: list[LinkedIndices] = [
-    ((0,), (0,)),
-    ((1, 2), (1,)),
-    ((), (2,)),
-    ((3,), (3, 4)),
-    ((4,), (5,)),
-]
+    ((0,), (0,)), ((1, 2), (1,)), ((), (2,)), ((3,), (3, 4)), ((4,), (5,)),
+]  # fmt: skip
 FOUND: list[LinkedIndices] = [
-    ((0,), (0,)),
-    ((1,), (1,)),
-    ((2,), ()),
-    ((), (2,)),
-    ((3,), (5,)),
-    ((4,), (3,)),
-]
+    ((0,), (0,)), ((1,), (1,)), ((2,), ()), ((), (2,)), ((3,), (5,)), ((4,), (3,)),
+]  # fmt: skip
 
 
 def values(gold: list[LinkedIndices], found: list[LinkedIndices]) -> dict[str, float]:

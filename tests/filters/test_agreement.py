@@ -136,45 +136,23 @@ def test_number_words(number: int) -> None:
 @pytest.mark.parametrize(
     ("language", "words", "value"),
     [
-        ("cs", "dvacet pět", "25"),
-        ("ar", "الخامس والأربعين", "45"),
-        ("ar", "مليارين", "2000000000"),
-        ("bg", "двадесет и пет", "25"),
-        ("da", "femogtyve", "25"),
-        ("el", "είκοσι πέντε", "25"),
-        ("et", "kolmkümmend viis", "35"),
-        ("fi", "kolmekymmentäviisi", "35"),
-        ("fi", "kahdeksantoista", "18"),
-        ("he", "עשרים וחמש", "25"),
-        ("hi", "सोलहवीं", "16"),
-        ("hu", "huszonöt", "25"),
-        ("id", "tiga puluh sembilan", "39"),
-        ("id", "dua belas", "12"),
-        ("is", "tuttugu og fimm", "25"),
-        ("ko", "스물다섯", "25"),
-        ("lt", "dvidešimt penki", "25"),
-        ("lv", "divdesmit pieci", "25"),
-        ("no", "tjuefem", "25"),
-        ("ro", "treizeci și cinci", "35"),
-        ("th", "สามสิบห้า", "35"),
-        ("tr", "yirmi beş", "25"),
-        ("uk", "двадцять п'ять", "25"),
-        ("vi", "hai mươi lăm", "25"),
-        ("cs", "dvě stě třicet", "230"),
-        ("es", "dieciocho", "18"),
-        ("es", "doscientos treinta y cinco", "235"),
-        ("it", "ventitré", "23"),
-        ("it", "duemila", "2000"),
-        ("nl", "vijfentwintig", "25"),
-        ("nl", "eenentwintigste", "21"),
-        ("pl", "dwadzieścia pięć", "25"),
-        ("pt", "vinte e cinco", "25"),
-        ("ru", "двадцать пять тысяч", "25000"),
-        ("sv", "tjugofem", "25"),
-        ("zh", "三百二十五万", "3250000"),
-        ("ja", "千九百八十四", "1984"),
+        ("cs", "dvacet pět", "25"), ("ar", "الخامس والأربعين", "45"),
+        ("ar", "مليارين", "2000000000"), ("bg", "двадесет и пет", "25"), ("da", "femogtyve", "25"),
+        ("el", "είκοσι πέντε", "25"), ("et", "kolmkümmend viis", "35"),
+        ("fi", "kolmekymmentäviisi", "35"), ("fi", "kahdeksantoista", "18"),
+        ("he", "עשרים וחמש", "25"), ("hi", "सोलहवीं", "16"), ("hu", "huszonöt", "25"),
+        ("id", "tiga puluh sembilan", "39"), ("id", "dua belas", "12"),
+        ("is", "tuttugu og fimm", "25"), ("ko", "스물다섯", "25"), ("lt", "dvidešimt penki", "25"),
+        ("lv", "divdesmit pieci", "25"), ("no", "tjuefem", "25"), ("ro", "treizeci și cinci", "35"),
+        ("th", "สามสิบห้า", "35"), ("tr", "yirmi beş", "25"), ("uk", "двадцять п'ять", "25"),
+        ("vi", "hai mươi lăm", "25"), ("cs", "dvě stě třicet", "230"), ("es", "dieciocho", "18"),
+        ("es", "doscientos treinta y cinco", "235"), ("it", "ventitré", "23"),
+        ("it", "duemila", "2000"), ("nl", "vijfentwintig", "25"), ("nl", "eenentwintigste", "21"),
+        ("pl", "dwadzieścia pięć", "25"), ("pt", "vinte e cinco", "25"),
+        ("ru", "двадцать пять тысяч", "25000"), ("sv", "tjugofem", "25"),
+        ("zh", "三百二十五万", "3250000"), ("ja", "千九百八十四", "1984"),
     ],
-)
+)  # fmt: skip
 def test_number_words_of_other_languages(language: str, words: str, value: str) -> None:
     assert value in spelt_numbers(words, language)
 
@@ -223,16 +201,11 @@ def test_every_form_of_a_unit_is_read() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "converts"),
     [
-        ("100 km/h", "62 mph", True),
-        ("32 °F", "0 °C", True),
-        ("212 °F", "100 °C", True),
-        ("212 °F", "150 °C", False),
-        ("1 gallon", "3.8 litres", True),
-        ("2 weeks", "14 Tage", True),
-        ("1 km", "1000 g", False),
-        ("1 km", "1 km", False),
+        ("100 km/h", "62 mph", True), ("32 °F", "0 °C", True), ("212 °F", "100 °C", True),
+        ("212 °F", "150 °C", False), ("1 gallon", "3.8 litres", True), ("2 weeks", "14 Tage", True),
+        ("1 km", "1000 g", False), ("1 km", "1 km", False),
     ],
-)
+)  # fmt: skip
 def test_conversions(one: str, other: str, converts: bool) -> None:
     ((first,), (second,)) = (read_quantities(text, read_numbers(text)) for text in (one, other))
     assert first.converts_to(second) is converts

@@ -80,17 +80,10 @@ def every_rule() -> list[Rule]:
 
 
 MORE = (
-    "similarity:maximum=0.5",
-    "repetition:shortest=1,repeats=1",
-    "repetition:shortest=5,longest=7",
-    "space-noise:maximum=0",
-    "glued-words:maximum=0",
-    "length:count=tokens",
-    "length:count=letters",
-    "length:count=bytes",
-    "length:count=characters",
-    "numerals:maximum=0.9",
-)
+    "similarity:maximum=0.5", "repetition:shortest=1,repeats=1", "repetition:shortest=5,longest=7",
+    "space-noise:maximum=0", "glued-words:maximum=0", "length:count=tokens", "length:count=letters",
+    "length:count=bytes", "length:count=characters", "numerals:maximum=0.9",
+)  # fmt: skip
 
 
 @functools.cache

@@ -142,19 +142,13 @@ def test_any_text_is_judged(name: str, pairs: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize(
     ("value", "low", "high", "said"),
     [
-        (2.0, 3.0, None, "2<3"),
-        (12345678.0, None, 3.0, "12345678>3"),
-        (4.2, None, 3.0, "4.2>3"),
-        (4.23456, None, 3.0, "4.23>3"),
-        (2.9999, 3.0, None, "2.9999<3"),
-        (2.996, 3.0, None, "2.996<3"),
-        (3.0001, None, 3.0, "3.0001>3"),
-        (3.0000000000000004, None, 3.0, "3.0000000000000004>3"),
-        (0.4996, 0.5, None, "0.4996<0.5"),
-        (0.012345, 0.5, None, "0.0123<0.5"),
-        (float("nan"), 0.5, None, "nan"),
+        (2.0, 3.0, None, "2<3"), (12345678.0, None, 3.0, "12345678>3"), (4.2, None, 3.0, "4.2>3"),
+        (4.23456, None, 3.0, "4.23>3"), (2.9999, 3.0, None, "2.9999<3"),
+        (2.996, 3.0, None, "2.996<3"), (3.0001, None, 3.0, "3.0001>3"),
+        (3.0000000000000004, None, 3.0, "3.0000000000000004>3"), (0.4996, 0.5, None, "0.4996<0.5"),
+        (0.012345, 0.5, None, "0.0123<0.5"), (float("nan"), 0.5, None, "nan"),
     ],
-)
+)  # fmt: skip
 def test_a_value_is_told_from_the_bound_it_breaks(
     value: float, low: float | None, high: float | None, said: str
 ) -> None:

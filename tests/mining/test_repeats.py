@@ -11,19 +11,13 @@ from bitextfilter.mining.monotonic import LinkSize
 from bitextfilter.scoring.model import Model, load
 
 ENGLISH = [
-    "The cat sleeps on the sofa.",
-    "* * *",
-    "The dog is in the garden.",
-    "No, no!",
+    "The cat sleeps on the sofa.", "* * *", "The dog is in the garden.", "No, no!",
     "We are going to the cinema tomorrow.",
-]
+]  # fmt: skip
 GERMAN = [
-    "Die Katze schläft auf dem Sofa.",
-    "***",
-    "Der Hund ist im Garten.",
-    "Nein!",
+    "Die Katze schläft auf dem Sofa.", "***", "Der Hund ist im Garten.", "Nein!",
     "Wir gehen morgen ins Kino.",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -262,15 +262,10 @@ def test_agrees_with_the_definition(quality: float) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
-        {"minor_error_quality": 0.3},
-        {"width": 13, "hidden": 13},
-        {"width": 5, "hidden": 7},
-        {"bigrams": 0},
-        {"multilingual": True},
-        {"language_weight": 0.7},
+        {}, {"minor_error_quality": 0.3}, {"width": 13, "hidden": 13}, {"width": 5, "hidden": 7},
+        {"bigrams": 0}, {"multilingual": True}, {"language_weight": 0.7},
     ],
-)
+)  # fmt: skip
 def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> None:
     chance = np.random.default_rng(1)
     words = ["Tom", "5", "cats", ",", "not", "Hund", "nicht", "and", "Übel", "1.5"]

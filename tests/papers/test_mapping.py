@@ -149,15 +149,10 @@ def test_no_seeds(call: Callable[[], object], message: str) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"normalise": "unit,centre"},
-        {"normalise": "length,unit"},
-        {"normalise": ""},
-        {"words": 0},
-        {"neighbours": 0},
-        {"refinements": -1},
-        {"gain": -0.1},
+        {"normalise": "unit,centre"}, {"normalise": "length,unit"}, {"normalise": ""}, {"words": 0},
+        {"neighbours": 0}, {"refinements": -1}, {"gain": -0.1},
     ],
-)
+)  # fmt: skip
 def test_settings_that_make_no_sense(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         MappingSettings(**wrong)  # type: ignore[arg-type]
@@ -248,17 +243,11 @@ def test_divergence_is_said() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"units": 0},
-        {"starts": 0},
-        {"smoothing": 0.5},
-        {"input_dropout": 1.0},
-        {"learning_rate": 0.0},
-        {"decay": 1.1},
-        {"leak": -0.1},
-        {"orthogonality": 0.6},
+        {"units": 0}, {"starts": 0}, {"smoothing": 0.5}, {"input_dropout": 1.0},
+        {"learning_rate": 0.0}, {"decay": 1.1}, {"leak": -0.1}, {"orthogonality": 0.6},
         {"seed": -1},
     ],
-)
+)  # fmt: skip
 def test_adversarial_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match=r"^adversarial\."):
         from_mapping(Adversarial, wrong, "adversarial")

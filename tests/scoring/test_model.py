@@ -330,14 +330,10 @@ def test_no_torch_is_loaded() -> None:
 @pytest.mark.parametrize(
     ("part", "value"),
     [
-        ("encoder", "text"),
-        ("encoder", None),
-        ("encoder", {"embedding": 8}),
-        ("encoder", {"architecture": 3}),
-        ("classifier", "text"),
-        ("classifier", [1]),
+        ("encoder", "text"), ("encoder", None), ("encoder", {"embedding": 8}),
+        ("encoder", {"architecture": 3}), ("classifier", "text"), ("classifier", [1]),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_configuration_is_named(tmp_path: Path, part: str, value: object) -> None:
     folder = as_older(toy_model(tmp_path / "toy"))
     config = json.loads((folder / CONFIG).read_text())

@@ -100,14 +100,10 @@ def test_another_script() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        "Johann Wolfgang von Goethe",
-        "12,345.67 98 2021-05-04",
-        "https://example.com/haus/und/garten",
-        "Haus",
-        "OK!",
-        "%s: %d",
+        "Johann Wolfgang von Goethe", "12,345.67 98 2021-05-04",
+        "https://example.com/haus/und/garten", "Haus", "OK!", "%s: %d",
     ],
-)
+)  # fmt: skip
 def test_quiet_on_what_is_of_no_language(row: str) -> None:
     assert check_columns([row] * 100, [row] * 100, processor()) is None
 
@@ -262,19 +258,8 @@ def test_no_such_identifier(tmp_path: Path) -> None:
 
 
 WORDS = [
-    "Haus",
-    "straße",
-    "5",
-    "don't",
-    "",
-    "été",
-    "中文",
-    "a",
-    "...",
-    "x1y",
-    "İstanbul",
-    "\ud800b",
-]
+    "Haus", "straße", "5", "don't", "", "été", "中文", "a", "...", "x1y", "İstanbul", "\ud800b",
+]  # fmt: skip
 WEIGHTS = np.random.default_rng(1).integers(-127, 128, (256, 3)).astype(np.int8)
 TOY = NgramIdentifier(("aa", "ba", "no"), WEIGHTS, 0.02)
 

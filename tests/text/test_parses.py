@@ -35,19 +35,13 @@ def test_parses_by_hand(text: str, levels: int | None, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "0 parses"),
-        ("  ", "0 parses"),
-        ("word", "'word' outside"),
+        ("", "0 parses"), ("  ", "0 parses"), ("word", "'word' outside"),
         ("(S (NP)", "1 brackets that are not closed"),
-        ("(S ((NP", "3 brackets that are not closed"),
-        ("(S (NP)))", r"'\)' outside"),
-        ("(S) (NP)", "2 parses"),
-        ("(S) word", "'word' outside"),
-        ("()", "no label"),
-        ("(S (NP) ((DT the)))", "no label"),
-        (")(", r"'\)' outside"),
+        ("(S ((NP", "3 brackets that are not closed"), ("(S (NP)))", r"'\)' outside"),
+        ("(S) (NP)", "2 parses"), ("(S) word", "'word' outside"), ("()", "no label"),
+        ("(S (NP) ((DT the)))", "no label"), (")(", r"'\)' outside"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_parse_is_refused(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_parse(text)

@@ -117,19 +117,12 @@ HEADER = b"piece\tsource\ttarget\n"
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"a\t1\t2\n",
-        HEADER[:-1],
-        HEADER + b"a\t1\t2\nb\t1\n",
-        HEADER + b"a\t1\tx\n",
-        HEADER + b"a\t1\t\xd9\xa3\n",
-        HEADER + b"a\t1\t9999999999999999999\n",
-        HEADER + b"a\t1\t2\t3\nb\t1\n",
-        HEADER + b"a\t1\t2\nb\t3\t4",
-        HEADER + b"\xff\t1\t2\n",
+        b"", b"a\t1\t2\n", HEADER[:-1], HEADER + b"a\t1\t2\nb\t1\n", HEADER + b"a\t1\tx\n",
+        HEADER + b"a\t1\t\xd9\xa3\n", HEADER + b"a\t1\t9999999999999999999\n",
+        HEADER + b"a\t1\t2\t3\nb\t1\n", HEADER + b"a\t1\t2\nb\t3\t4", HEADER + b"\xff\t1\t2\n",
         HEADER + b"a\t1\t2\na\t1\t2\n",
     ],
-)
+)  # fmt: skip
 def test_damage_is_an_error(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "vocabulary.tsv"
     path.write_bytes(content)
