@@ -44,14 +44,10 @@ class _Settings:
     target_lang: str | None = option("-t --target_lang LANGUAGE", "Language of the target.")
     header: bool = flag("--header", "The first line names the columns.")
     scol: int | str | None = option(
-        "--scol COLUMN",
-        "Column of the source  [default: 3; with --header src_text]",
-        as_column,
+        "--scol COLUMN", "Column of the source  [default: 3; with --header src_text]", as_column
     )
     tcol: int | str | None = option(
-        "--tcol COLUMN",
-        "Column of the target  [default: 4; with --header trg_text]",
-        as_column,
+        "--tcol COLUMN", "Column of the target  [default: 4; with --header trg_text]", as_column
     )
     score_only: bool = flag("--score_only", "Write the scores without the rows.")
     disable_hardrules: bool = flag(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -117,7 +116,7 @@ def _names(settings: _Settings) -> list[str]:
 def _columns(run: Run, settings: _Settings) -> Columns | TextColumn:
     """Return the columns of the texts. Raises UsageError for a contradiction."""
     if settings.one is None:
-        return dataclasses.replace(run.row_settings.columns, blank=True)
+        return replace(run.row_settings.columns, blank=True)
     if is_given("scol") or is_given("tcol"):
         raise click.UsageError("--scol and --tcol are for pairs: --one has --column")
     return TextColumn(settings.where, blank=True)
@@ -131,7 +130,7 @@ class _Fixed(NamedTuple):
     counts: Counter[str]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Worker:
     """Repairs windows of lines; can be sent to another process."""
 

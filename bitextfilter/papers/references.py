@@ -6,10 +6,9 @@ each epoch, or the one that the network finds most like a reference.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -297,7 +296,7 @@ def train_references(
     )
     record = {
         "material": {"vectors": None if vectors is None else vectors.name},
-        **dataclasses.asdict(config),
+        **asdict(config),
         "references": list(map(len, parts)),
         "translations": sum(map(len, data.values())),
         "epoch": progress.best_update // stream.interval,

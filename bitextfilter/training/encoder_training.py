@@ -5,11 +5,10 @@ The encoders of two models may stand side by side in one folder.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,12 +164,10 @@ class EncoderConfig(NetworkConfig):
             passes = training.passes
         read = updates * training.batch_size / max(pairs, 1)
         every = training.validate_every or validation_interval(updates, read, training.mega_batch)
-        return dataclasses.replace(
+        return replace(
             self,
-            segmentation=dataclasses.replace(segmentation, vocabulary_size=vocabulary),
-            training=dataclasses.replace(
-                training, passes=passes, maximum_length=longest, validate_every=every
-            ),
+            segmentation=replace(segmentation, vocabulary_size=vocabulary),
+            training=replace(training, passes=passes, maximum_length=longest, validate_every=every),
         )
 
     def check_files(self, files: TrainingFiles) -> None:
@@ -232,7 +229,7 @@ class EncoderConfig(NetworkConfig):
         """
         usual = EncoderConfig.from_dict({"architecture": self.architecture})
         for group in groups:
-            values, defaults = (dataclasses.asdict(getattr(p, group)) for p in (self, usual))
+            values, defaults = (asdict(getattr(p, group)) for p in (self, usual))
             theirs = {**defaults, **kept.get(group, {})}
             for name, value in values.items():
                 if value not in (defaults[name], theirs[name]):

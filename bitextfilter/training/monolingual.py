@@ -15,7 +15,6 @@ one thread the same text and settings then give the same vectors: the library's 
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import importlib.util
 import json
@@ -26,7 +25,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -284,7 +283,7 @@ def skip_gram(text: TokenisedText, settings: SkipGram) -> Iterator[Callable[[], 
     with temporary_folder() as folder, ExitStack() as stack:
         with open(folder / "text", "w", encoding="utf-8", newline="\n") as file:
             file.writelines(" ".join(tokens) + "\n" for tokens in text if tokens)
-        values = json.dumps(dataclasses.asdict(settings))
+        values = json.dumps(asdict(settings))
         (folder / "settings.json").write_text(values, encoding="utf-8")
         command = [sys.executable, "-c", _CHILD, str(folder), *sys.path]
         with open(folder / "errors", "wb") as errors, undisturbed():

@@ -7,13 +7,12 @@ number of updates and development pairs.
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import statistics
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -76,13 +75,13 @@ class DownstreamTask:
         return {
             "version": __version__,
             "pairs": pairs,
-            "columns": dataclasses.astuple(self.corpus.columns),
+            "columns": astuple(self.corpus.columns),
             "header": self.corpus.header,
             "languages": self.languages,
             "words": self.words,
             "development": file_digest(self.development.source)[:16],
             "tests": [file_digest(test.source)[:16] for test in self.tests],
-            "their columns": dataclasses.astuple(self.development.columns),
+            "their columns": astuple(self.development.columns),
             "beam": self.beam,
             **config,
         }
@@ -196,7 +195,7 @@ class Experiment:
             round(time.monotonic() - started, 1),
             [[row.best for row in test] for test in found],
         )
-        write_record(folder / _RECORD, dataclasses.asdict(outcome))
+        write_record(folder / _RECORD, asdict(outcome))
         _clear(folder)
         return outcome
 

@@ -5,14 +5,13 @@ A grid is a TOML file of settings and bounds of filters, in which a list is trie
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
 import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -309,9 +308,9 @@ class TuningTask:
             "sample": point.sample,
             "languages": self.languages,
             "pairs": [file_digest(path) for path in self.files(point)],
-            "columns": dataclasses.astuple(self.columns),
+            "columns": astuple(self.columns),
             "development": file_digest(development.source),
-            "development columns": dataclasses.astuple(development.columns),
+            "development columns": astuple(development.columns),
             "sts": [file_digest(path) for path in self.sts],
             "sts languages": self.sts_languages,
         }
@@ -331,7 +330,7 @@ class TuningTask:
                 outcome = self._outcome(point, key, scratch)
         except (ModelError, SettingsError) as error:
             outcome = PointResult(key, None, note=str(error))
-        return dataclasses.replace(outcome, seconds=time.monotonic() - started)
+        return replace(outcome, seconds=time.monotonic() - started)
 
     def _outcome(self, point: Point, key: str, scratch: Path) -> PointResult:
         folder = scratch / "model"
@@ -390,7 +389,7 @@ def mean_pearson(
 
 def rule_parameters(rule: Rule) -> dict[str, list[Any]]:
     """Return each parameter of a rule, with digests of the file and the model that it names."""
-    parameters = {name: [value] for name, value in dataclasses.asdict(cast(Any, rule)).items()}
+    parameters = {name: [value] for name, value in asdict(cast(Any, rule)).items()}
     for found in parameters.values():
         if isinstance(value := found[0], str):
             if _is_file(Path(value)):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +95,7 @@ def _records(run: Run, settings: _Settings) -> list[dict[str, Any]]:
     for file in settings.files:
         tallies, mean = _tallies(run, file, settings)
         for side, tally, other in zip(settings.sides, tallies, reference, strict=True):
-            figures = dataclasses.asdict(tally.statistics(other))
+            figures = asdict(tally.statistics(other))
             if settings.score is not None:
                 figures["score"] = mean
             records.append({"file": file, "side": side, **figures})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,7 +61,7 @@ def _similarities(value: str) -> tuple[str, ...]:
     return names
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Settings:
     """The similarities, and their settings."""
 
@@ -114,10 +113,10 @@ def recovery(run: Run, settings: _Settings, scorers: ScorerOptions, given: Vecto
     sides = [sources[i] for i in kept], [targets[i] for i in kept]
     records, vectors = [], read and read([rows[i] for i in kept])
     for name, scorer, facts in _scorers(run, sides, settings, scorers, vectors):
-        result = dataclasses.replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
+        result = replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
         figure = f"recovery_error = {result.mean:.2f}"
         line = signature(figure, n=result.pairs, sim=name, **facts)
-        values = {**dataclasses.asdict(result), "mean": result.mean}
+        values = {**asdict(result), "mean": result.mean}
         records.append({"similarity": name, **values, "signature": line})
     names = ("similarity", "forward", "backward", "mean", "signature")
     columns = dict.fromkeys(names, ".2f")

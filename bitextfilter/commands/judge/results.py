@@ -71,9 +71,7 @@ class _Report(_Labelled):
     """The sample and its labels, and the cuts to show."""
 
     columns: tuple[str, ...] = option(
-        "--column NAME",
-        "A score of the sample; repeat it for more  [default: all]",
-        multiple=True,
+        "--column NAME", "A score of the sample; repeat it for more  [default: all]", multiple=True
     )
     cuts: tuple[float, ...] = option(
         "--cut C", "Also show this cut of the first score; repeatable.", as_score, multiple=True

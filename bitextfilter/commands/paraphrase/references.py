@@ -108,10 +108,6 @@ def _table(record: dict[str, Any]) -> str:
     return "".join(lines)
 
 
-NAME = "p_reference"
-"""The name of the column."""
-
-
 @dataclass(frozen=True)
 class _Scoring:
     """The model, the column of sentences, and the form of the probability."""
@@ -141,7 +137,7 @@ def score(run: Run, settings: _Scoring) -> None:
     folder = Path(settings.model)
     classifier = load_reference_classifier(folder, run.common.device, run.common.threads)
     run.facts.update(model=folder.name, digest=model_digest(folder))
-    output.write(reader.first_line([NAME]))
+    output.write(reader.first_line(["p_reference"]))
     for window in run.windows(reader):
         sentences = [row.text for row in window if not isinstance(row, BadRow)]
         found = iter(classifier.probabilities(sentences).tolist())
