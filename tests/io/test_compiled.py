@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from console import ROOT, run
-from toys import toy_model
 
 from bitextfilter.io.compiled import INTEGER, NO_COMPILED, CompiledLibrary, Record, array_of, opened
 from bitextfilter.io.workers import map_in_order
@@ -104,7 +103,6 @@ def test_a_manifest_names_them(unwanted: str, tmp_path: Path) -> None:
     pairs, manifest = tmp_path / "pairs.tsv", tmp_path / "run.json"
     pairs.write_text("A house.\tEin Haus.\n")
     words = ["bitext-score", "-i", pairs, "-o", tmp_path / "out", "--manifest", manifest]
-    words += ["--model", toy_model(tmp_path / "model")]
     done = run([*map(str, words)], **{NO_COMPILED: unwanted})
     assert done.returncode == 0, done.stderr
     names = json.loads(manifest.read_bytes())["compiled"]
@@ -116,7 +114,6 @@ def test_a_manifest_names_them(unwanted: str, tmp_path: Path) -> None:
 def test_a_resumed_run_names_those_of_the_run_before(tmp_path: Path) -> None:
     pairs, manifest = tmp_path / "pairs.tsv", tmp_path / "run.json"
     words = ["bitext-score", "-i", pairs, "-o", tmp_path / "out", "--manifest", manifest]
-    words += ["--model", toy_model(tmp_path / "model")]
     words += ["--resume", tmp_path / "kept", "--shard-rows", 1, "--threads", 1]
     pairs.write_text("A house.\tEin Haus.\nBad.\n")
     assert run([*map(str, words)], **{NO_COMPILED: ""}).returncode == 65
