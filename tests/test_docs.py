@@ -287,9 +287,13 @@ def test_examples_of_python_print_what_the_page_shows(
     assert "".join(failures(session, named(path))) == ""
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in TEXTS if "<!-- run -->" in p.read_text(encoding="utf-8")], ids=named
-)
+RUN = [path for path in TEXTS if "<!-- run -->" in path.read_text(encoding="utf-8")]
+LONG = "wmt18-in-miniature", "back-translated-paraphrases"
+"""Examples that have tests of their own; their pages are run with all tests."""
+
+
+@pytest.mark.gate(*(named(path) for path in RUN if path.parent.name not in LONG))
+@pytest.mark.parametrize("path", RUN, ids=named)
 def test_examples_print_what_the_page_shows(path: Path, commands: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     search = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])

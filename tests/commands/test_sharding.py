@@ -284,7 +284,7 @@ def test_without_ray_it_is_said_how_to_get_it(
     said = call(folder, "filter", *words, data=INPUTS["plain"], code=2).stderr
     assert "a worker of this command has one thread: --workers says how many" in said
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "bitextfilter.distributed.ray_engine", raising=False)
+    monkeypatch.delitem(sys.modules, "bitextfilter.distributed", raising=False)
     result = call(folder, "score", "--engine", "ray", data=INPUTS["plain"])
     says_one_line(result, 69, "needs the package ray: pip install 'bitextfilter[ray]'")
 

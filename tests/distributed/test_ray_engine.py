@@ -189,7 +189,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.gate("score", "filter")
+@pytest.mark.gate("score")
 @pytest.mark.parametrize("command", [score, embed, filtering], ids=["score", "embed", "filter"])
 def test_commands_give_the_bytes_of_the_local_engine(
     cluster: Cluster, folder: Path, rows: Path, tmp_path: Path, command: Any
@@ -239,6 +239,7 @@ def align_all(*words: str | Path) -> str:
     return call(align, *words).stdout
 
 
+@pytest.mark.gate(0)
 def test_a_node_that_dies_while_encoding(
     cluster: Cluster, words: list[str], tmp_path: Path
 ) -> None:

@@ -88,22 +88,26 @@ def examples(tmp_path: Path) -> Path:
     return copy
 
 
-def test_the_recipe_makes_a_whole_model_and_keeps_it(
-    data: Path, tmp_path: Path, commands: Path
-) -> None:
-    words = [EXAMPLES / "train-en-de" / "train.sh", data, tmp_path]
-    done = run(*words, first=commands)
+@pytest.fixture(scope="module")
+def trained(data: Path, tmp_path_factory: pytest.TempPathFactory, commands: Path) -> Path:
+    """The output of the recipe of en-de."""
+    output = tmp_path_factory.mktemp("recipe")
+    done = run(EXAMPLES / "train-en-de" / "train.sh", data, output, first=commands)
     assert done.returncode == 0, done.stderr
-    model = load(tmp_path / "en-de")
+    return output
+
+
+def test_the_recipe_makes_a_whole_model(trained: Path, commands: Path) -> None:
+    model = load(trained / "en-de")
     assert model.languages == ("en", "de") and model.classifier is not None
     assert model.background is not None and model.encoder.dim == 512
     held = {path.name for path in model.folder.iterdir()}
     assert {"card.md", "attribution.md", "thresholds.json", "classifier.json"} <= held
-    shown = run(commands / "bitext-models", "show", tmp_path / "en-de").stdout
+    shown = run(commands / "bitext-models", "show", trained / "en-de").stdout
     measures = [line.split(".")[2] for line in shown.split("\n") if line.startswith("threshold")]
     assert sorted(measures) == ["cosine", "csls", "distance", "euclidean", "mlp", "ratio"]
     names = "positives", "negatives", "contrasts"
-    positives, negatives, contrasts = (set(lines(tmp_path / f"{name}.tsv")) for name in names)
+    positives, negatives, contrasts = (set(lines(trained / f"{name}.tsv")) for name in names)
     fine = {tuple(line.split("\t")) for line in contrasts}
     worse = {f"{row[0]}\t{row[1]}" for row in fine}
     assert fine and not positives & negatives and not worse & (positives | negatives)
@@ -111,13 +115,21 @@ def test_the_recipe_makes_a_whole_model_and_keeps_it(
     assert {row[2] for row in fine} > {"word-left-out", "punctuation"}
     assert model.classifier.settings.minor_error_quality == 0.01
     assert 7 * 25 < len(positives) <= 8 * 25 and len(negatives) > len(positives)
+
+
+@pytest.mark.gate(0)
+def test_the_recipe_keeps_the_model_and_joins_an_autoencoder_to_it(
+    data: Path, trained: Path, commands: Path
+) -> None:
+    model = load(trained / "en-de")
+    words = [EXAMPLES / "train-en-de" / "train.sh", data, trained]
     again = run(*words, first=commands)
     assert again.returncode == 0, again.stderr
-    assert "update" not in again.stderr and load(tmp_path / "en-de").digest == model.digest
+    assert "update" not in again.stderr and load(trained / "en-de").digest == model.digest
     words[0] = EXAMPLES / "train-en-de-autoencoder" / "train.sh"
     done = run(*words, first=commands)
     assert done.returncode == 0, done.stderr
-    joined = load(tmp_path / "en-de-autoencoder")
+    joined = load(trained / "en-de-autoencoder")
     assert joined.classifier is not None and joined.encoder.dim == 768
     texts = ["One house.", "Two"]
     vectors = [unit_rows(each.encode(texts, "en")[:, :512]) for each in (joined, model)]

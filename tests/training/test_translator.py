@@ -89,6 +89,7 @@ def test_resumed_is_uninterrupted(
     assert straight.history[-1]["translation"] < straight.history[0]["translation"]
 
 
+@pytest.mark.gate(3)
 @pytest.mark.parametrize("case", CASES)
 def test_a_step_in_parts_is_a_step(
     case: tuple[str, dict[str, object]], monkeypatch: pytest.MonkeyPatch
