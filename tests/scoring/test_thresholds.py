@@ -130,6 +130,7 @@ def without(name: str) -> dict[str, Any]:
         (record(file=""), "threshold 2: file '' is no line of text"),
         (record(command="a\nb"), "threshold 2: command 'a\\nb' is no line of text"),
         (record(model=7), "threshold 2: model 7 is no line of text"),
+        (record(languages="en"), "threshold 2: languages 'en' are not two"),
         (record(colour="red"), "threshold 2: 'colour' is unknown"),
         (without("goal"), "threshold 2: goal is missing"),
         (record(**asdict(ONE)), "threshold 2: filtering mlp f1 stands twice"),
