@@ -48,7 +48,7 @@ def pairs(count: int, seed: int) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("architecture", "more"),
     [
-        ("transformer", {"passes": 20}),
+        ("transformer", {"passes": 28}),
         ("recurrent", {"batch_size": 100, "passes": 12, "learning_rate": 0.012}),
     ],
     ids=["transformer", "recurrent"],
