@@ -177,7 +177,7 @@ class Corpus:
     @property
     def sides(self) -> tuple[Sentences, ...]:
         """Source, target and, if there is one, the third language; or one language alone."""
-        if self.source is self.target:
+        if self.lessons is not None and self.source is self.target:
             return (self.source,)
         both = self.source, self.target
         return both if self.third is None else (*both, self.third)
