@@ -302,7 +302,7 @@ def check_width(taught: Sequence[Corpus], width: int) -> None:
         if vectors.dim != width:
             raise SettingsError(
                 f"{vectors.name}: vectors of {vectors.dim} numbers, and those of the new model"
-                f" have {width}: set its width, such as shape.embedding={vectors.dim}"
+                f" have {width}: set shape.embedding so that they have as many"
             )
 
 

@@ -406,7 +406,7 @@ def test_a_language_is_taught_by_vectors_alone(home: Path, lessons: Path) -> Non
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("shape.embedding=24", "vectors of 32 numbers, and those of the new model have 24"),
+        ("shape.embedding=24", "vectors of 64 numbers, and those of the new model have 48"),
         ("training.taught=0", "training.taught=0 needs a share above 0"),
     ],
 )
