@@ -37,8 +37,8 @@ class Package:
         """Read the configuration of a model folder. Raises ModelError for a damaged one."""
         try:
             own = config["encoder"]
-            texts = {name: str(own[name]) for name in ("architecture", "package", "version")}
-            return cls(*texts.values(), int(own["dim"]), dict(own["files"]))
+            extra, name, version = own["architecture"], own["package"], own["version"]
+            return cls(str(extra), str(name), str(version), int(own["dim"]), dict(own["files"]))
         except (KeyError, TypeError, ValueError) as error:
             message = f"{folder}: the configuration's encoder is unusable: {error}"
             raise ModelError(message) from error

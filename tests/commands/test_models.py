@@ -25,6 +25,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.models import folders
 from bitextfilter.models.checkpoint import load_tensors, save_tensors
 from bitextfilter.models.folders import model_digest, writing_folder
+from bitextfilter.models.packages import PACKAGED
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import Threshold, read_thresholds, write_thresholds
@@ -76,7 +77,9 @@ def test_list_has_a_line_for_each_shipped_model(
 
 def test_the_shipped_models_are_listed_and_sound() -> None:
     listed = {row[0]: row[3] for row in table(models("list"))}
-    assert [*listed] == SHIPPED
+    assert [*listed] == [*SHIPPED, *PACKAGED]
+    for name in PACKAGED:
+        assert facts_of(models("show", name))["digest"] == [listed.pop(name)]
     assert models("verify", *listed).stdout.count("\tok\n") == len(SHIPPED)
     for name, digest in listed.items():
         facts = facts_of(models("show", name))
