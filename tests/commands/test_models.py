@@ -203,7 +203,7 @@ def test_show_writes_texts_as_they_are(folder: Path) -> None:
     ],
 )
 def test_a_name_like_that_of_a_model_gets_a_suggestion(name: str, near: str) -> None:
-    says_one_line(models("show", name, code=66), 66, f"multi); did you mean {near}?\n")
+    says_one_line(models("show", name, code=66), 66, f"multi, use, e5); did you mean {near}?\n")
 
 
 def test_inspect_says_all(folder: Path) -> None:
