@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         load,
         mine,
         pair_documents,
+        recheck,
         recommended,
         recovery,
     )
@@ -71,6 +72,7 @@ __all__ = [
     "pair_documents",
     "rank",
     "read_rows",
+    "recheck",
     "recommended",
     "recovery",
     "report",
@@ -86,7 +88,7 @@ _MODULES = {
     "api.ranking": {"rank", "report", "sample", "split"},
     "api.scoring": {
         *("align_documents", "explain", "load", "mine", "pair_documents"),
-        *("recommended", "recovery"),
+        *("recheck", "recommended", "recovery"),
     },
 }
 

@@ -39,6 +39,7 @@ from bitextfilter import (
     pair_documents,
     rank,
     read_rows,
+    recheck,
     recommended,
     recovery,
     report,
@@ -49,7 +50,7 @@ from bitextfilter import (
 FUNCTIONS = {
     *("Filter", "Model", "align_documents", "deduplicate", "filter_pairs", "fix", "load", "mine"),
     *("noise", "rank", "read_rows", "recovery", "recommended", "explain", "pair_documents"),
-    *("report", "sample", "split"),
+    *("recheck", "report", "sample", "split"),
 }
 ERRORS = {
     *("BitextError", "DeviceError", "InputError", "ModelError", "NotFoundError", "OutputError"),
@@ -236,6 +237,10 @@ GOOD: dict[str, dict[str, Any]] = {
     "pair_documents": {"model": ..., "sources": {}, "targets": {}}, "rank": {"pairs": []},
     "read_rows": {"path": "no.tsv"}, "recommended": {},
     "recovery": {"model": ..., "sources": ["a1"], "targets": ["b1"]}, "report": {"pairs": []},
+    "recheck": {
+        "model": ..., "sources": ["a1"], "targets": ["b1"],
+        "scores": [0.5], "low": 0.1, "high": 0.9,
+    },
     "sample": {"pairs": [], "model": ..., "top_lines": 1}, "split": {"pairs": [], "parts": {}},
 }  # fmt: skip
 """Arguments of each function; for `...` a model."""
@@ -619,6 +624,17 @@ def test_explanations_are_those_of_the_command(ran: Callable[..., str], shipped:
     ]
     with pytest.raises(ValueError, match="1 source and 2 target"):
         explain(shipped, ["a"], ["b", "c"])
+
+
+def test_rechecked_scores_are_those_of_the_command(ran: Callable[..., str], shipped: Model) -> None:
+    options = ("--recheck", "multi", "--between", "0.01,0.99", "--digits", "7", "--score-only")
+    written = ran("bitext-score", "-q", *options, text=rows(ROWS))
+    sources, targets = map(list, zip(*ROWS, strict=True))
+    slow, scores = load("multi:en,de"), shipped.score(sources, targets)["mlp"]
+    found = recheck(slow, sources, targets, scores, low=0.01, high=0.99)
+    assert written.split() == [f"{score:.7f}" for score in found]
+    with pytest.raises(SettingsError, match="low below high"):
+        recheck(slow, sources, targets, scores, low=0.5, high=0.5)
 
 
 def test_mining_has_the_defaults_of_the_command(

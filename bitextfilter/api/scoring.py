@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -181,6 +182,41 @@ def explain(
         return model.score(some, others, measure)[measure]
 
     return Explainer(score, measure, model.languages)(*sides)
+
+
+@checked()
+def recheck(
+    model: Model,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    scores: Sequence[float] | Scores,
+    *,
+    low: float,
+    high: float,
+) -> Scores:
+    """Score doubted pairs by a slower model, too, as ``bitext-score --recheck`` does.
+
+    Returns float32 ``(n,)``: the scores; for each from *low* to *high* another one there, by both
+    models.
+
+    Args:
+        model: the slower model, which scores by its default measure.
+        sources, targets: ``n`` sentences of its first and of its second language.
+        scores: of the pairs, by a faster model.
+        low, high: the scores between which pairs are doubted, such as 0.01 and 0.99.
+
+    Raises SettingsError if *low* is not below *high*, ValueError if the sides differ in number.
+    """
+    import numpy as np
+
+    from bitextfilter.scoring.recheck import Recheck
+
+    sides, first = sentence_sides(sources, targets, paired=True), np.asarray(scores)
+    if first.shape != (len(sides[0]),) or first.dtype.kind not in "fiu":
+        raise SettingsError(f"scores must be {len(sides[0])} numbers, not {scores!r:.40}")
+    measure = model.default_measure
+    again = Recheck(lambda *some: model.score(*some)[measure], (low, high), Counter())
+    return again(*sides, first.astype(np.float32))
 
 
 @checked(neighbours=">= 1")

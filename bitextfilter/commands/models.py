@@ -30,11 +30,13 @@ from bitextfilter.models.folders import (
     find_model,
     model_digest,
     naming_pair,
+    packaged_models,
     pair_of_more,
     read_config,
     shipped_models,
     writing_folder,
 )
+from bitextfilter.models.packages import PACKAGED, Package
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
@@ -60,11 +62,11 @@ main = group(
 
 @command("list", uses="", parent=main)
 def list_models(run: Run) -> None:
-    """List the models that come with the package.
+    """List the models that come with the package, and those of optional packages.
 
     One line each, tab-separated: name, source language, target language, digest, bytes, and when
-    to take it: the first line of its card. Of a model of more languages, the first one, and the
-    others with commas between them.
+    to take it: the first line of its card, or why it is not there. Of a model of more languages,
+    the first one, and the others with commas between them.
 
     Example:
 
@@ -74,10 +76,12 @@ def list_models(run: Run) -> None:
 
     output = run.output("-")
     run.counts["models"] = 0
-    for name, folder in shipped_models().items():
-        first, *others = read_config(folder)["languages"]
-        cells = [name, first, ",".join(others), model_digest(folder)]
-        output.write(lines([[*cells, str(sum(file_sizes(folder).values())), purpose(folder)]]))
+    for name, folder in (shipped_models() | packaged_models()).items():
+        config = read_config(folder)
+        first, *others = config["languages"]
+        use = (Package.of(folder, config).fault() if name in PACKAGED else None) or purpose(folder)
+        size = str(sum(file_sizes(folder).values()))
+        output.write(lines([[name, first, ",".join(others), model_digest(folder), size, use]]))
         run.counts["models"] += 1
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -24,6 +26,7 @@ from bitextfilter.commands.frame.options import (
     ModelName,
     NumberRange,
     Scaling,
+    as_score,
     flag,
     is_given,
     needs_own_file,
@@ -33,7 +36,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
-from bitextfilter.errors import WorkerError
+from bitextfilter.errors import SettingsError, WorkerError
 from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
 from bitextfilter.scoring.measures import INPUT, MEASURES, TRANSLATION_MEASURES
 from bitextfilter.settings import none_of
@@ -43,9 +46,21 @@ if TYPE_CHECKING:
     from bitextfilter.filters.explanations import Explainer
     from bitextfilter.scoring.cached_scores import Cache
     from bitextfilter.scoring.model import Model
+    from bitextfilter.scoring.recheck import Recheck
     from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns
 
 _Window = list[Row | BadRow]
+
+
+def _as_interval(value: str) -> tuple[float, float]:
+    """Read two scores, the lower one first."""
+    try:
+        low, high = map(as_score, value.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not two scores, such as 0.01,0.9") from None
+    if not -inf < low < high < inf:
+        raise click.BadParameter(f"{value}: the lower score is first, and they differ")
+    return low, high
 
 
 @dataclass(frozen=True)
@@ -136,7 +151,7 @@ def _stopping(run: Run, windows: Iterable[_Window]) -> Iterator[_Window]:
         yield window
 
 
-_OF_A_MODEL = ("model", "languages", "column_check", "device")
+_OF_A_MODEL = ("model", "languages", "column_check", "device", "recheck")
 
 
 @dataclass(frozen=True)
@@ -157,6 +172,13 @@ class _Settings:
     explain: bool = flag(
         "--explain", "Append what weighs against each pair: words, negations, failed rules."
     )
+    recheck: str | None = option(
+        "--recheck NAME|DIR",
+        "Score the pairs of the first measure's scores in --between by this slower model, too.",
+    )
+    between: tuple[float, float] | None = option(
+        "--between LOW,HIGH", "The scores that --recheck doubts.", _as_interval
+    )
     cache: str | None = option(
         "--cache DIR", "Reuse the scores of earlier runs in this folder, and add new ones."
     )
@@ -173,8 +195,16 @@ class _Settings:
         """The measures; none for the default of the model."""
         return tuple(self.similarity.split(",")) if self.similarity is not None else ()
 
+    def check_recheck(self) -> None:
+        """Raise UsageError for one of --recheck and --between alone, or without a measure."""
+        if (self.recheck is None) != (self.between is None):
+            raise click.UsageError("--recheck and --between go together")
+        if self.recheck is not None and self.measures and not set(MEASURES) & set(self.measures):
+            raise click.UsageError("--recheck is for the measures of --model")
+
     def check(self, run: Run, program: ScorerCommand) -> None:
         """Raise UsageError for options that contradict each other."""
+        self.check_recheck()
         known = program.measures((*MEASURES, *TRANSLATION_MEASURES))
         for name in self.measures:
             if name not in known:
@@ -238,7 +268,11 @@ def main(
     is higher (source-words=7 red(+1.2): its logit by 1.2), a negation on one side alone, a
     fragment, and rules of bitext-filter that the pair fails. It scores a pair once for each word.
 
-    A score depends on the pair and the model alone, not on --batch-size, --threads or the other
+    --recheck scores again the pairs whose score by the first measure is in --between, by a slower
+    model's default measure. Their new score is in the interval, too: its lower end, and its length
+    times the mean of the first score's place there, 0 to 1, and of the second score (at least 0).
+
+    A score depends on the pair and the models alone, not on --batch-size, --threads or the other
     rows. Memory is bounded by --batch-size. Only --neighbours input measures against the input
     itself, which it reads twice and keeps in temporary files (in TMPDIR).
 
@@ -247,6 +281,7 @@ def main(
         bitext-score < pairs.tsv > scored.tsv
         bitext-score --explain < pairs.tsv | bitext-rank --column 3 > explained.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
+        bitext-score --recheck en-de-autoencoder --between 0.01,0.99 < pairs.tsv > scored.tsv
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
         bitext-score --source-vectors en.npy --target-vectors de.npy < pairs.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
@@ -256,8 +291,11 @@ def main(
     settings.check(run, asked)
     scorers.check(settings.measures)
     if given:
-        given.check(("explain", "cache", "column_check", "device", "scorer_command"))
+        given.check(("explain", "recheck", "cache", "column_check", "device", "scorer_command"))
     last = over_shards(run, _Scoring(settings, scorers, asked, given), run.output())
+    if settings.recheck is not None:
+        share = run.counts["rechecked"] / max(run.counts["rows"] - run.counts["rejected"], 1)
+        run.note(f"{share:.1%} of the good rows were rechecked by {settings.recheck}")
     if given:
         given.check_count(run, last)
 
@@ -328,7 +366,28 @@ class _Scoring:
             scorers, processor = loaded.scorers, processor or loaded.processor
         if self.settings.column_check and reader.starts and processor is not None:
             watch_languages(run, reader, processor)
-        return ScoreColumns(names, model, scorers, run.counts, cache)
+        columns = ScoreColumns(names, model, scorers, run.counts, cache)
+        if self.settings.recheck is not None and model is not None:
+            columns.recheck = self._recheck(run, model.languages, cache)
+        return columns
+
+    def _recheck(self, run: Run, languages: tuple[str, str], cache: Cache | None) -> Recheck:
+        """Load the slower model of these languages; the manifest gets its digest."""
+        from bitextfilter.scoring.recheck import Recheck, slow_name
+        from bitextfilter.scoring.score_columns import ScoreColumns
+
+        assert self.settings.recheck is not None and self.settings.between is not None
+        name = slow_name(self.settings.recheck, languages)
+        try:
+            model = run.load(name, run.common.device, run.common.threads)
+        except SettingsError as error:
+            raise SettingsError(f"--recheck {name}: {error}") from error
+        measure = model.default_measure
+        run.facts["recheck"] = f"{model.name} {model.digest} {measure}"
+        slow = ScoreColumns((measure,), model, None, Counter(), cache)
+        return Recheck(
+            lambda *sides: slow.by_models(*sides)[measure], self.settings.between, run.counts
+        )
 
     def _model(self, run: Run, reader: RowReader) -> Model:
         """Load the model of vectors, with the neighbours that are asked for."""

@@ -32,6 +32,7 @@ from bitextfilter.io.workers import map_blocks
 from bitextfilter.languages import find_language
 from bitextfilter.models.folders import read_config
 from bitextfilter.models.foreign import ONNX, STATIC, ForeignFiles
+from bitextfilter.models.packages import PACKAGED, Package
 from bitextfilter.models.tensor_file import StoredTensor, open_tensors
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
@@ -50,13 +51,18 @@ def load_foreign(
     Errors as :func:`bitextfilter.encoders.registry.load_encoder`, and DeviceError where its package
     is missing.
     """
-    processor = _processor(folder, tuple(read_config(folder)["languages"]), languages)
-    if files.kind in (STATIC, ONNX) and device.startswith("cuda"):
+    config = read_config(folder)
+    processor = _processor(folder, tuple(config["languages"]), languages)
+    if files.kind in (STATIC, ONNX, *PACKAGED) and device.startswith("cuda"):
         raise DeviceError(f"{files.folder}: {files.kind} encoders run on processors: --device cpu")
     if files.kind == STATIC:
         return StaticEncoder(files, processor, threads)
     if files.kind == ONNX:
         return OnnxEncoder(files, processor, threads)
+    if files.kind in PACKAGED:
+        from bitextfilter.encoders.packaged import PackagedEncoder
+
+        return PackagedEncoder(Package.of(folder, config), processor, threads)
     return SentenceTransformersEncoder(files, processor, device, threads)
 
 

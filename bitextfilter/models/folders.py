@@ -33,6 +33,7 @@ from bitextfilter.io.records import (
 )
 from bitextfilter.languages import own_language
 from bitextfilter.models.foreign import INSIDE, LANGUAGES, foreign_config
+from bitextfilter.models.packages import PACKAGED
 from bitextfilter.settings import nearest
 
 CONFIG = "config.json"
@@ -80,6 +81,12 @@ PRETRAINED = Path(__file__).parents[1] / "pretrained"
 def shipped_models() -> dict[str, Path]:
     """Return the models that come with the package, by name."""
     folders = sorted(PRETRAINED.iterdir()) if PRETRAINED.is_dir() else []
+    return {folder.name: folder for folder in folders if (folder / CONFIG).is_file()}
+
+
+def packaged_models() -> dict[str, Path]:
+    """Return the models of other packages that are optional (``models/packages.py``), by name."""
+    folders = (PRETRAINED / "packages" / name for name in PACKAGED)
     return {folder.name: folder for folder in folders if (folder / CONFIG).is_file()}
 
 
@@ -163,7 +170,7 @@ def find_model(name_or_folder: str | Path) -> Path:
 
 
 def _found(name: str) -> Path:
-    known = shipped_models()
+    known = shipped_models() | packaged_models()
     if name in known:
         return known[name]
     if (folder := Path(name)).is_dir():

@@ -3,6 +3,7 @@
 - static: word vectors, averaged: ``StaticEmbedding`` of sentence-transformers, and model2vec
 - onnx: a network as ``model.onnx`` beside its ``tokenizer.json``
 - sentence-transformers: any other folder of that library
+- use, e5: a package, which has all files itself (``models/packages.py``)
 - ctranslate2: a translator, by its network ``model.bin``
 
 Such a folder may be a model as it is, or lie in ``encoder/`` within one of ours, beside a
@@ -18,11 +19,12 @@ from typing import Any
 
 from bitextfilter.errors import ModelError
 from bitextfilter.io.records import parse_json
+from bitextfilter.models.packages import PACKAGED
 
 STATIC, ONNX, SENTENCE_TRANSFORMERS = "static", "onnx", "sentence-transformers"
 CTRANSLATE2 = "ctranslate2"
 """The translators of another library."""
-FOREIGN = (STATIC, ONNX, SENTENCE_TRANSFORMERS)
+FOREIGN = (STATIC, ONNX, SENTENCE_TRANSFORMERS, *PACKAGED)
 """The kinds of encoders, which stand for the architecture in a configuration."""
 
 INSIDE = "encoder"
@@ -109,6 +111,8 @@ def files_of(folder: Path, config: dict[str, Any]) -> ForeignFiles | None:
     section = config.get("encoder")
     if not isinstance(section, dict) or section.get("architecture") not in FOREIGN:
         return None
+    if section["architecture"] in PACKAGED:
+        return ForeignFiles(section["architecture"], folder, folder)
     found = foreign_files(folder / INSIDE if (folder / INSIDE).is_dir() else folder)
     if found is None or found.kind != section["architecture"]:
         raise ModelError(f"{folder}: no files of a {section['architecture']} encoder there")

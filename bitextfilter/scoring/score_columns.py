@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.cached_scores import Cache, CachedScores
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
+    from bitextfilter.scoring.recheck import Recheck
 
 Explain = Callable[[Sequence[str], Sequence[str]], Iterable[Sequence[str]]]
 """Returns the reasons of each of ``n`` pairs."""
@@ -103,6 +104,8 @@ class ScoreColumns:
         self.measures, self.model, self._scorers, self._counts = measures, model, scorers, counts
         self.of_model = [name for name in measures if name in MEASURES]
         self._others = [name for name in measures if name in TRANSLATION_MEASURES]
+        self.recheck: Recheck | None = None
+        """Replaces scores by the first measure of the model."""
         self._cached: CachedScores | None = None
         if cache is not None and (model or scorers):
             from bitextfilter.scoring.cached_scores import CachedScores
@@ -138,14 +141,19 @@ class ScoreColumns:
         *known*: the scores of measures of no model, ``(n,)`` each.
         """
         texts = _texts(rows)
-        if self._cached is None:
-            scores = self._compute(*texts, [*self.of_model, *self._others])
-        else:
-            scores = self._cached(self._digests, *texts, self._compute)
+        scores = self.by_models(*texts)
         if _OVERLONG in scores:
             self._counts[_OVERLONG] += int(scores[_OVERLONG].sum())
+        if self.recheck is not None:
+            scores[self.of_model[0]] = self.recheck(*texts, scores[self.of_model[0]])
         scores |= known
         return np.column_stack([scores[name] for name in self.measures])
+
+    def by_models(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Scores]:
+        """Return the scores of ``n`` pairs by each measure of a model, ``(n,)``."""
+        if self._cached is None:
+            return self._compute(sources, targets, [*self.of_model, *self._others])
+        return self._cached(self._digests, sources, targets, self._compute)
 
     def _compute(
         self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]

@@ -25,6 +25,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.models import folders
 from bitextfilter.models.checkpoint import load_tensors, save_tensors
 from bitextfilter.models.folders import model_digest, writing_folder
+from bitextfilter.models.packages import PACKAGED
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import Threshold, read_thresholds, write_thresholds
@@ -76,7 +77,9 @@ def test_list_has_a_line_for_each_shipped_model(
 
 def test_the_shipped_models_are_listed_and_sound() -> None:
     listed = {row[0]: row[3] for row in table(models("list"))}
-    assert [*listed] == SHIPPED
+    assert [*listed] == [*SHIPPED, *PACKAGED]
+    for name in PACKAGED:
+        assert facts_of(models("show", name))["digest"] == [listed.pop(name)]
     assert models("verify", *listed).stdout.count("\tok\n") == len(SHIPPED)
     for name, digest in listed.items():
         facts = facts_of(models("show", name))
@@ -200,7 +203,7 @@ def test_show_writes_texts_as_they_are(folder: Path) -> None:
     ],
 )
 def test_a_name_like_that_of_a_model_gets_a_suggestion(name: str, near: str) -> None:
-    says_one_line(models("show", name, code=66), 66, f"multi); did you mean {near}?\n")
+    says_one_line(models("show", name, code=66), 66, f"multi, use, e5); did you mean {near}?\n")
 
 
 def test_inspect_says_all(folder: Path) -> None:

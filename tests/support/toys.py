@@ -94,6 +94,7 @@ def toy_model(
     background: bool = True,
     dim: int = DIM,
     recurrent: bool = False,
+    seed: int = 1,
 ) -> Path:
     """Write the model, with an untrained classifier and a background sample of random sentences.
 
@@ -106,7 +107,7 @@ def toy_model(
     name = "autoencoder" if recurrent else "averaging"
     shape = {"hidden": dim // 2, "average": True} if recurrent else {}
     settings = ENCODERS.settings(name, {"embedding": dim, **shape})
-    torch.manual_seed(1)
+    torch.manual_seed(seed)
     network = ENCODERS.build(name, settings, processor.sizes())
     with torch.no_grad():
         for source, target in zip(*every, strict=True):

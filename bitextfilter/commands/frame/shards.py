@@ -141,7 +141,7 @@ def _identity(option: str, value: object) -> str:
     """Return the value of an option, with digests in place of models and files."""
     from bitextfilter.models.folders import CONFIG, model_digest, named_digest
 
-    if option == "--model":
+    if option in ("--model", "--recheck"):
         return named_digest(str(value))
     if not isinstance(value, str):
         return str(value)
@@ -282,9 +282,9 @@ class WorkerSetup:
         steady_speed_and_memory()
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def load_model_once(name: str, device: str, threads: int) -> Model:
-    """Load a model once a process; a function of its own, so that workers find it by its name."""
+    """Load each of two models once a process; workers find this function by its name."""
     return load_model(name, device, threads)
 
 

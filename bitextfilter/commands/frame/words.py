@@ -32,9 +32,9 @@ class Words(click.Choice[str]):
 
 
 def _models() -> Iterable[str]:
-    from bitextfilter.models.folders import shipped_models
+    from bitextfilter.models.folders import packaged_models, shipped_models
 
-    return shipped_models()
+    return shipped_models() | packaged_models()
 
 
 def _rules() -> Iterable[str]:
