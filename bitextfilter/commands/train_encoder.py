@@ -57,6 +57,13 @@ class _Settings(PairTraining):
         multiple=True,
         required=True,
     )
+    taught: tuple[tuple[str, str], ...] = option(
+        "--taught LANGUAGES=FILE[@WEIGHT] VECTORS",
+        "Of more than two languages: rows that are to lie where VECTORS (.npy, such as another"
+        " encoder's by bitext-embed) have them; repeatable.",
+        multiple=True,
+        nargs=2,
+    )
     bits: str | None = option(
         "--bits 3|4|8",
         "Keep matrices in 3, 4 or 8 bits a number, instead of 32. --quantise is short for 8.",
@@ -170,6 +177,7 @@ def _training(
 
 def _multilingual_files(settings: _Settings) -> TrainingFiles:
     """The training files of more than two languages. UsageError for options of two."""
+    from bitextfilter.training.multilingual import TaughtFile
     from bitextfilter.training.runs import MultilingualFiles
 
     two = ("parallel", "source_text", "target_text", "pivot", "source_pivot", "target_pivot")
@@ -185,7 +193,11 @@ def _multilingual_files(settings: _Settings) -> TrainingFiles:
     usual = settings.languages if len(settings.languages) == 2 else ()
     pairs = [language_file(*weighted(text, "--pairs"), usual) for text in settings.pairs]
     development = [language_file(text, usual=usual) for text in settings.development]
-    multilingual = MultilingualFiles(pairs, development)
+    taught = [
+        TaughtFile(language_file(*weighted(text, "--taught"), least=1), vectors)
+        for text, vectors in settings.taught
+    ]
+    multilingual = MultilingualFiles(pairs, development, taught)
     return settings.files([], development=None, starts=settings.start, multilingual=multilingual)
 
 
@@ -202,6 +214,8 @@ def _files(architecture: str, settings: _Settings, columns: PairColumns) -> Trai
             if value:
                 raise click.UsageError(f"{name} is for --architecture pivot alone")
         pairs = pair_files(settings.pairs, settings.parallel, columns.training)
+    if settings.taught:
+        raise click.UsageError("--taught is for models of more than two languages")
     if len(settings.development) > 1:
         raise click.UsageError("--development is one file, but for more than two languages")
     return settings.files(

@@ -26,6 +26,7 @@ from bitextfilter.encoders.base import Inputs, Padded
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import is_table, open_rows, read_lines
 from bitextfilter.io.rows import Columns, RowReader, is_blank, strict
+from bitextfilter.io.vectors import GivenVectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type
 from bitextfilter.text.parses import template_of
@@ -119,8 +120,46 @@ def inputs_of(
 
 
 @dataclass(frozen=True)
+class Lessons:
+    """A teacher's vectors of the rows of a corpus: where its sentences are to lie."""
+
+    vectors: GivenVectors
+    places: NDArray[np.int64]
+    """Of the rows' vectors, ``(n,)``."""
+    side: int = 0
+    """The side, 0 or 1, of sentences that have no translation."""
+
+    def take(self, rows: NDArray[np.int64]) -> Lessons:
+        """Return those of some rows."""
+        return Lessons(self.vectors, self.places[rows], self.side)
+
+    def at(self, rows: NDArray[np.int64]) -> Tensor:
+        """Return the vectors of some rows, float32 ``(rows, d)``."""
+        return torch.from_numpy(self.vectors[self.places[rows]])
+
+    @cached_property
+    def keys(self) -> NDArray[np.int64]:
+        """A number of each vector, ``(n,)``: equal for equal vectors."""
+        starts = np.arange(0, len(self.places), _KEYED)
+        blocks = [self.vectors[self.places[start : start + _KEYED]] for start in starts]
+        every = [np.frombuffer(b"".join(map(_digest, block)), "<i8") for block in blocks]
+        return np.concatenate([np.zeros(0, np.int64), *every])
+
+
+_KEYED = 4096
+"""Vectors held while their keys are made."""
+
+
+def _digest(row: NDArray[np.generic]) -> bytes:
+    return hashlib.blake2b(row.tobytes(), digest_size=_DIGEST_BYTES).digest()
+
+
+@dataclass(frozen=True)
 class Corpus:
-    """Parallel sentences, row-aligned, each row with the weight of its file."""
+    """Parallel sentences, row-aligned, each row with the weight of its file.
+
+    With ``lessons``, ``source`` and ``target`` may be one: sentences of one language.
+    """
 
     source: Sentences
     target: Sentences
@@ -130,13 +169,16 @@ class Corpus:
     """Symbols of the template of each target, for translators that follow templates."""
     third: Sentences | None = None
     """The same in a third language."""
+    lessons: Lessons | None = None
 
     def __len__(self) -> int:
         return len(self.source)
 
     @property
     def sides(self) -> tuple[Sentences, ...]:
-        """Source, target and, if there is one, the third language."""
+        """Source, target and, if there is one, the third language; or one language alone."""
+        if self.lessons is not None and self.source is self.target:
+            return (self.source,)
         both = self.source, self.target
         return both if self.third is None else (*both, self.third)
 
@@ -168,17 +210,22 @@ class Corpus:
         """The rows whose sides all have at most *length* pieces."""
         kept = np.flatnonzero(self.lengths <= length)
         templates = self.templates and self.templates.take(kept)
-        source, target, *third = (side.take(kept) for side in self.sides)
-        return Corpus(source, target, self.weights[kept], templates, *third)
+        lessons = self.lessons and self.lessons.take(kept)
+        source, *others = (side.take(kept) for side in self.sides)
+        target, *third = others or [source]
+        return Corpus(
+            source, target, self.weights[kept], templates, third[0] if third else None, lessons
+        )
 
     @property
     def keys(self) -> tuple[NDArray[np.int64], ...]:
         """Numbers of the texts of each side, ``(n,)``: equal for texts that read the same.
 
         A text on both sides, as with paraphrases, has one number. Trigrams, if there are any,
-        distinguish texts whose pieces are all unknown.
+        distinguish texts whose pieces are all unknown. Vectors of ``lessons`` are as texts.
         """
-        return tuple(side.keys for side in self.sides)
+        keys = tuple(side.keys for side in self.sides)
+        return keys if self.lessons is None else (*keys, self.lessons.keys)
 
 
 MegaBatch = tuple[Corpus, list[Indices]]

@@ -239,8 +239,8 @@ class EncoderLearner(Learner):
         return LazyAdam(self.parameters(), self.settings.learning_rate, whole)
 
     def weight(self, name: str) -> float:
-        """The weight of an objective or a penalty."""
-        return float(getattr(self.settings, name))
+        """The weight of an objective or a penalty; a taught mini-batch has one, of weight 1."""
+        return 1.0 if name == "taught" else float(getattr(self.settings, name))
 
 
 LARGEST_SCALE = 100.0
@@ -262,12 +262,16 @@ class Batch:
     """One mini-batch: pairs, a matrix of those that share a text, and monolingual sentences."""
 
     sides: tuple[Inputs, ...]
-    """Two, or three, of which any two are pairs."""
+    """Two, or three, of which any two are pairs; or one that has ``taught``."""
     same: Tensor
     monolingual: dict[int, Inputs]
     """By side; a side without an entry autoencodes its half of the pairs."""
     negatives: Sequence[NegativeBatch] = ()
     """Of the sources and of the targets; empty: they are searched for among the pairs."""
+    taught: Tensor | None = None
+    """Vectors of a teacher, ``(n, d)``."""
+    first: int = 0
+    """The side that the first of ``sides`` is of."""
 
 
 class BilingualLearner(EncoderLearner):
@@ -289,21 +293,24 @@ class BilingualLearner(EncoderLearner):
         super().__init__(network, settings, one_language)
         self.negative_sides = (0, 1) if settings.negatives == "same" else (1, 0)
         if settings.ranking:
-            self.log_scale = nn.Parameter(torch.tensor(math.log(settings.scale)))
+            self.add_scale()
         if settings.decodes:
             self.add_decoder(cell, counts, languages=2)
 
+    def add_scale(self) -> None:
+        """Add the learnt scale of cosines that are ranked, if there is none yet."""
+        if not hasattr(self, "log_scale"):
+            self.log_scale = nn.Parameter(torch.tensor(math.log(self.settings.scale)))
+
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """The unweighted objectives that take part, by name, as scalars."""
-        settings = self.settings
-        vectors = [self.encode(sentences, side) for side, sentences in enumerate(batch.sides)]
-        losses: dict[str, list[Tensor]] = {}
+        settings, losses = self.settings, dict[str, list[Tensor]]()
+        sides = enumerate(batch.sides, batch.first)
+        vectors = [self.encode(sentences, side) for side, sentences in sides]
+        if batch.taught is not None:
+            return {"taught": self._ranking([*vectors, batch.taught], batch.same)}
         if settings.ranking:
-            scale = self.log_scale.exp().clamp(max=LARGEST_SCALE)
-            losses["ranking"] = [
-                ranking_loss(one, other, scale, settings.margin, batch.same)
-                for one, other in combinations(vectors, 2)
-            ]
+            losses["ranking"] = [self._ranking(vectors, batch.same)]
         if settings.triplet:
             losses["triplet"] = [self._triplet(batch, vectors)]
         if settings.cosine:
@@ -316,6 +323,12 @@ class BilingualLearner(EncoderLearner):
         return {name: torch.stack(values).mean() for name, values in losses.items()} | (
             self.penalties()
         )
+
+    def _ranking(self, vectors: Sequence[Tensor], same: Tensor) -> Tensor:
+        """Return the mean ranking loss of every two of some sides ``(n, d)``."""
+        scale, margin = self.log_scale.exp().clamp(max=LARGEST_SCALE), self.settings.margin
+        every = [ranking_loss(*two, scale, margin, same) for two in combinations(vectors, 2)]
+        return torch.stack(every).mean()
 
     def _triplet(self, batch: Batch, vectors: list[Tensor]) -> Tensor:
         """The margin loss, with negatives from the batch or searched for among the pairs."""
@@ -387,7 +400,8 @@ def mini_batches(
         for side, sentences in monolingual.items()
     }
     for corpus, mega in pairs.mega_batches(settings, skip):
-        searched = settings.triplet > 0 and settings.mega_batch > 1
+        lessons = corpus.lessons
+        searched = settings.triplet > 0 and settings.mega_batch > 1 and lessons is None
         found = mega_negatives(model, corpus, mega) if searched else [()] * len(mega)
         for rows, places in zip(mega, found, strict=True):
             yield Batch(
@@ -401,6 +415,8 @@ def mini_batches(
                     )
                     for side, some in enumerate(places)
                 ],
+                None if lessons is None else lessons.at(rows).to(device),
+                lessons.side if lessons else 0,
             )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import read_lines
+from bitextfilter.io.vectors import GivenVectors, check_count
 from bitextfilter.languages import find_language
-from bitextfilter.training.data import Corpus, MegaBatch, Sentences
+from bitextfilter.training.data import Corpus, Lessons, MegaBatch, Sentences
 from bitextfilter.training.settings import TrainingSettings
 
 LanguagePair = tuple[str, str]
@@ -75,6 +77,24 @@ class LanguageFile:
         return [(i, known.index(name)) for i, name in enumerate(names) if name != "-"]
 
 
+@dataclass(frozen=True)
+class TaughtFile:
+    """A multi-parallel TSV, or text of one language, and a teacher's vectors of its rows."""
+
+    file: LanguageFile
+    vectors: str
+    """A file of vectors: see :class:`~bitextfilter.io.vectors.GivenVectors`."""
+
+
+class TaughtRows(NamedTuple):
+    """The rows of a file with a teacher's vectors."""
+
+    rows: NDArray[np.int32]
+    """See ``LanguageTexts.rows``; a row for each vector."""
+    weight: float
+    vectors: GivenVectors
+
+
 @dataclass
 class LanguageTexts:
     """The sentences of each language, each once, and the rows of the files that hold them."""
@@ -83,32 +103,45 @@ class LanguageTexts:
     """By language."""
     rows: list[tuple[NDArray[np.int32], float]] = field(default_factory=list)
     """Of each file: places of sentences ``(rows, languages)``, -1 for none; and its weight."""
+    taught: list[TaughtRows] = field(default_factory=list)
 
 
-def read_multilingual(files: Sequence[LanguageFile], known: Sequence[str]) -> LanguageTexts:
-    """Read all rows of some files.
+def read_multilingual(
+    files: Sequence[LanguageFile], known: Sequence[str], taught: Sequence[TaughtFile] = ()
+) -> LanguageTexts:
+    """Read all rows of some files, and of those that are taught.
 
-    Raises the errors of :meth:`LanguageFile.texts`, and InputError where a language has no pair.
+    Raises the errors of :meth:`LanguageFile.texts` and ``GivenVectors``, and InputError where a
+    language has no pair, or vectors and rows differ in number.
     """
     places: list[dict[str, int]] = [{} for _ in known]
     read = LanguageTexts([])
     for file in files:
-        rows = []
-        for cells in file.texts(known):
-            if len(cells) > 1:
-                row = np.full(len(known), -1, dtype=np.int32)
-                for language, text in cells:
-                    own = places[language]
-                    row[language] = own.setdefault(text, len(own))
-                rows.append(row)
+        rows = [row for row in _rows(file, known, places) if (row >= 0).sum() > 1]
         if not rows:
             raise InputError("no pairs to train on", file=file.source)
         read.rows.append((np.array(rows), file.weight))
     empty = [name for name, own in zip(known, places, strict=True) if not own]
     if empty:
         raise InputError(f"no pair has a sentence of {empty[0]}", file=files[0].source)
+    for each in taught:
+        rows, vectors = list(_rows(each.file, known, places)), GivenVectors(each.vectors)
+        check_count([vectors], len(rows), each.file.source)
+        read.taught.append(TaughtRows(np.array(rows), each.file.weight, vectors))
     read.texts = [list(own) for own in places]
     return read
+
+
+def _rows(
+    file: LanguageFile, known: Sequence[str], places: Sequence[dict[str, int]]
+) -> Iterator[NDArray[np.int32]]:
+    """Yield the places of the sentences of each row, -1 for none, and add new ones to *places*."""
+    for cells in file.texts(known):
+        row = np.full(len(known), -1, dtype=np.int32)
+        for language, text in cells:
+            own = places[language]
+            row[language] = own.setdefault(text, len(own))
+        yield row
 
 
 def pair_corpora(
@@ -132,6 +165,28 @@ def three_way_corpora(
     return {pair: corpus for pair, corpus in corpora.items() if len(corpus)}
 
 
+def taught_corpora(
+    read: LanguageTexts, sentences: Sequence[Sentences], longest: int
+) -> list[Corpus]:
+    """The taught rows, up to a length in pieces.
+
+    Those of one language are a corpus of it alone. Of more languages, the first that the model
+    knows and each other one are pairs.
+    """
+    corpora = []
+    for rows, weight, vectors in read.taught:
+        first, *others = np.flatnonzero((rows >= 0).any(axis=0)).tolist()
+        for other in others or [first]:
+            places = np.flatnonzero((rows[:, [first, other]] >= 0).all(axis=1))
+            source = sentences[first].at(rows[places, first].astype(np.int64))
+            target = source
+            if other != first:
+                target = sentences[other].at(rows[places, other].astype(np.int64))
+            weights, lessons = np.full(len(places), weight), Lessons(vectors, places)
+            corpora.append(Corpus(source, target, weights, lessons=lessons).up_to(longest))
+    return [corpus for corpus in corpora if len(corpus)]
+
+
 def _corpus(
     read: LanguageTexts, sentences: Sequence[Sentences], languages: list[int], longest: int
 ) -> Corpus:
@@ -140,7 +195,7 @@ def _corpus(
     one, other, *third = (
         sentences[number].at(own) for number, own in zip(languages, places.T, strict=True)
     )
-    return Corpus(one, other, weights, None, *third).up_to(longest)
+    return Corpus(one, other, weights, None, third[0] if third else None).up_to(longest)
 
 
 def _distinct(
@@ -165,15 +220,19 @@ def _distinct(
 
 
 def chances(data: MultilingualCorpus, settings: TrainingSettings) -> NDArray[np.float64]:
-    """Chance of each corpus to be a mega-batch's, ``(pairs + three-way,)``; they sum to 1.
+    """Chance of each corpus to be a mega-batch's, ``(corpora,)``; they sum to 1.
 
     Proportional to a power of its rows (Conneau & Lample 2019, section 3.1), apart for the pairs
-    with the first language, those without, and rows in three languages.
+    with the first language, those without, rows in three languages, and taught ones.
     """
     rows = np.array([corpus.rows for corpus in data.every])
-    kinds = np.array([data.first not in pair for pair in data.pairs] + [2] * len(data.three_way))
+    kinds = np.array(
+        [data.first not in pair for pair in data.pairs]
+        + [2] * len(data.three_way)
+        + [3] * len(data.taught)
+    )
     sizes: NDArray[np.float64] = rows**settings.language_exponent
-    shares = [1.0, settings.without_first, settings.three_way]
+    shares = [1.0, settings.without_first, settings.three_way, settings.taught]
     shares[1:] = [share * (kinds == kind).any() for kind, share in enumerate(shares[1:], 1)]
     shares[0] -= sum(shares[1:])
     for kind, share in enumerate(shares):
@@ -206,11 +265,13 @@ class MultilingualCorpus:
     """The language that most pairs have."""
     three_way: Mapping[LanguagePair, Corpus] = field(default_factory=dict)
     """Rows in the first language and two others, by these two."""
+    taught: Sequence[Corpus] = ()
+    """See :func:`taught_corpora`."""
 
     @property
     def every(self) -> list[Corpus]:
         """All corpora."""
-        return [*self.pairs.values(), *self.three_way.values()]
+        return [*self.pairs.values(), *self.three_way.values(), *self.taught]
 
     @property
     def rows(self) -> float:
@@ -229,14 +290,30 @@ class MultilingualCorpus:
         for place in draws:
             corpus = every[place]
             if place not in batches:
-                size = max(1, 2 * settings.batch_size // len(corpus.sides))
+                size = max(1, 2 * settings.batch_size // max(2, len(corpus.sides)))
                 seed, done = settings.seed + 1000 * place, int(before[place])
                 batches[place] = corpus.batches(size, seed, done)
             yield corpus, list(islice(batches[place], block))
 
 
-def check_multilingual(settings: TrainingSettings) -> None:
-    """Raise SettingsError for objectives that take two languages."""
+def check_width(taught: Sequence[Corpus], width: int) -> None:
+    """Raise SettingsError unless all vectors of teachers have *width* numbers."""
+    for vectors in (corpus.lessons.vectors for corpus in taught if corpus.lessons is not None):
+        if vectors.dim != width:
+            raise SettingsError(
+                f"{vectors.name}: vectors of {vectors.dim} numbers, and those of the new model"
+                f" have {width}: set shape.embedding so that they have as many"
+            )
+
+
+def check_multilingual(settings: TrainingSettings, taught: bool = False) -> None:
+    """Raise SettingsError for objectives that take two languages.
+
+    *taught*: whether there are files that are taught.
+    """
+    if (settings.taught == 0) if taught else (settings.taught != TrainingSettings().taught):
+        needs = "a share above 0" if taught else "files: give --taught FILE VECTORS"
+        raise SettingsError(f"training.taught={settings.taught:g} needs {needs}")
     if settings.decodes:
         raise SettingsError(
             "a decoder writes one of two languages, and here are more: set training.translation"
@@ -247,8 +324,9 @@ def check_multilingual(settings: TrainingSettings) -> None:
             "training.three_way goes with training.ranking alone: set training.triplet,"
             " training.cosine and training.contrastive to 0"
         )
-    if settings.without_first + settings.three_way > 1:
+    total = settings.without_first + settings.three_way + settings.taught * taught
+    if total > 1:
         raise SettingsError(
-            "training.without_first and training.three_way are shares of the mini-batches: their"
-            f" sum is at most 1, not {settings.without_first + settings.three_way:g}"
+            "training.without_first, training.three_way and training.taught are shares of the"
+            f" mini-batches: their sum is at most 1, not {total:g}"
         )

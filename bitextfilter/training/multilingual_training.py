@@ -52,8 +52,10 @@ from bitextfilter.training.multilingual import (
     LanguagePair,
     MultilingualCorpus,
     check_multilingual,
+    check_width,
     pair_corpora,
     read_multilingual,
+    taught_corpora,
     three_way_corpora,
 )
 from bitextfilter.training.runs import RECORD
@@ -69,7 +71,8 @@ class MultilingualTraining(EncoderTraining):
     def check(self) -> None:
         """See :meth:`TrainingRun.check`."""
         super().check()
-        check_multilingual(self.config.training)
+        assert self.files.multilingual is not None
+        check_multilingual(self.config.training, bool(self.files.multilingual.taught))
         shape = vars(self.config.shape)
         if separate := [name for name, value in shape.items() if value == "separate"]:
             raise SettingsError(f"shape.{separate[0]} is separate, and here are more than two")
@@ -97,7 +100,7 @@ class MultilingualTraining(EncoderTraining):
         """See :meth:`TrainingRun.read`."""
         multilingual, known = self.files.multilingual, self.files.languages
         assert multilingual is not None
-        read = read_multilingual(multilingual.pairs, known)
+        read = read_multilingual(multilingual.pairs, known, multilingual.taught)
         count = sum((rows[:, 0] >= 0).sum() * weight for rows, weight in read.rows)
         self.config = self.given.fitting(float(count))
         self._learn(read.texts)
@@ -112,12 +115,14 @@ class MultilingualTraining(EncoderTraining):
         three = three_way_corpora(read, sentences, known, longest) if wanted else {}
         if wanted and not three:
             raise SettingsError("training.three_way has no effect: no row is in three languages")
-        self.corpora = MultilingualCorpus(pairs, known[0], three)
+        taught = taught_corpora(read, sentences, longest)
+        self.corpora = MultilingualCorpus(pairs, known[0], three, taught)
         own = len([pair for pair in pairs if known[0] in pair])
         self.environment.note(
             f"{self.corpora.rows:.0f} weighted pairs with {known[0]} in {own} pairs of languages,"
             f" and {len(pairs) - own} pairs of languages without it; sentences of more than"
             f" {longest} subwords, left out: {sum((s.lengths > longest).sum() for s in sentences)}"
+            + (f"; taught rows: {sum(map(len, taught))}" if taught else "")
         )
 
     def _learn(self, texts: Sequence[list[str]]) -> None:
@@ -158,9 +163,13 @@ class MultilingualTraining(EncoderTraining):
     def make_learner(self) -> tuple[EncoderLearner, Stream]:
         """See :meth:`TrainingRun.make_learner`."""
         nothing = np.zeros(len(self.processor.vocabulary), dtype=np.int64)
+        taught = self.corpora.taught
+        check_width(taught, self.network.dim)
         model = BilingualLearner(
             self.network, "lstm", nothing, self.config.training, one_language=True
         )
+        if taught:
+            model.add_scale()
         # A mini-batch holds few trigrams: those of its two languages.
         model.lazy = {id(table.weight) for table in self.network.tables()}
         return model.to(self._device), pair_stream(model, (self.corpora, {}))

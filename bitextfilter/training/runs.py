@@ -28,7 +28,7 @@ from bitextfilter.training.loop import (
     learn,
     start_torch,
 )
-from bitextfilter.training.multilingual import LanguageFile
+from bitextfilter.training.multilingual import LanguageFile, TaughtFile
 
 RECORD = "training.json"
 """The file of a model folder with the settings of its training."""
@@ -50,10 +50,13 @@ class MultilingualFiles:
 
     pairs: Sequence[LanguageFile]
     development: Sequence[LanguageFile]
+    taught: Sequence[TaughtFile] = ()
 
     def described(self) -> dict[str, Any]:
         """The names of the files, without their folders, their languages and weights."""
         kinds = {"pairs": self.pairs, "development": self.development}
+        if self.taught:
+            kinds["taught"] = [each.file for each in self.taught]
         return {
             kind: [[Path(file.source).name, list(file.languages), file.weight] for file in files]
             for kind, files in kinds.items()
@@ -125,6 +128,9 @@ class TrainingFiles:
         if (multilingual := self.multilingual) is not None:
             for each in (*multilingual.pairs, *multilingual.development):
                 add(each.source)
+            for taught in multilingual.taught:
+                add(taught.file.source)
+                add(taught.vectors)
         for paths in self.monolingual.values():
             for path in paths:
                 add(path)

@@ -192,6 +192,11 @@ class TrainingSettings(LoopSettings):
         "more than two languages: share of the mini-batches in three, the first among them",
         needs="ranking",
     )
+    taught: float = share(
+        0.5,
+        "with --taught: share of the mini-batches that are taught, in which a teacher's vectors"
+        " are ranked as translations are",
+    )
     contrastive: float = from_0(
         0.0, "weight of the contrastive loss, with a random negative for each pair"
     )

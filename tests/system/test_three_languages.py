@@ -363,6 +363,58 @@ def test_a_training_starts_from_a_model_of_the_same_languages(home: Path) -> Non
     assert "en-de is a model of en-de, not aa-ba-ce" in said
 
 
+@pytest.fixture(scope="module")
+def lessons(home: Path) -> Path:
+    """Text of one language, and of another, with the vectors of a model that knows all three."""
+    folder = home / "lessons"
+    folder.mkdir()
+    for number, name in ((0, "aa"), (2, "ce")):
+        pairs(folder / name, 1500, 20 + number, (number,))
+        bitext(
+            "embed", "--model", home / "model", "--language", name, "-i", folder / name,
+            "-o", folder / f"{name}.npy",
+        )  # fmt: skip
+    pairs(folder / "few.tsv", 20, 30, (0, 2))
+    return folder
+
+
+def taught(home: Path, lessons: Path, output: str, *more: object, code: int = 0) -> str:
+    """Train on aa-ba and 20 pairs of aa-ce."""
+    arguments = ["--languages", ",".join(NAMES), "--threads", 1, "-o", home / output]
+    arguments += ["--pairs", home / "ab.tsv", "--pairs", f"aa,ce={lessons / 'few.tsv'}"]
+    arguments += ["--development", home / "ac-dev.tsv"]
+    for setting in (*SETTINGS[:5], *SETTINGS[6:7], "training.updates=240", "training.ranking=1"):
+        arguments += ["--set", setting]
+    arguments += ["--set", "training.triplet=0", "--set", "training.learning_rate=0.01"]
+    return bitext("train-encoder", *arguments, *more, code=code)
+
+
+def test_a_language_is_taught_by_vectors_alone(home: Path, lessons: Path) -> None:
+    given = [
+        w for n in ("aa", "ce") for w in ("--taught", f"{n}={lessons / n}", lessons / f"{n}.npy")
+    ]
+    last = {}
+    for name, more in (("untaught", []), ("taught", given)):
+        taught(home, lessons, name, *more)
+        record = json.loads((home / name / "training.json").read_text())
+        last[name] = record["validation"][-1]["error"]
+    assert last["untaught"] > 60
+    assert last["taught"] <= 8
+    assert record["material"]["taught"] == [["aa", ["aa"], 1.0], ["ce", ["ce"], 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("shape.embedding=24", "vectors of 64 numbers, and those of the new model have 48"),
+        ("training.taught=0", "training.taught=0 needs a share above 0"),
+    ],
+)
+def test_lessons_that_do_not_fit(home: Path, lessons: Path, setting: str, said: str) -> None:
+    given = ["--taught", f"ce={lessons / 'ce'}", lessons / "ce.npy", "--set", setting]
+    assert said in taught(home, lessons, "never", *given, code=78)
+
+
 def test_initial_vectors(home: Path, tmp_path: Path) -> None:
     vectors = "".join(f"{WORDS[0][n]} {' '.join(['0.1'] * 32)}\n" for n in range(50))
     (tmp_path / "v.vec").write_text(vectors)

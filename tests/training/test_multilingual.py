@@ -20,15 +20,18 @@ from bitextfilter.training.data import (
     endless_batches,
     rows_of_pass,
 )
+from bitextfilter.training.encoder_learner import shared_text
 from bitextfilter.training.multilingual import (
     LanguageFile,
     LanguageTexts,
     MultilingualCorpus,
+    TaughtFile,
     _distinct,
     chances,
     check_multilingual,
     pair_corpora,
     read_multilingual,
+    taught_corpora,
     three_way_corpora,
 )
 from bitextfilter.training.settings import TrainingSettings
@@ -227,6 +230,81 @@ def test_batches_of_three_languages() -> None:
     for (one, rows), (other, again) in zip(skipped, made.mega_batches(settings, 50), strict=False):
         assert one is other
         assert rows[0].tolist() == again[0].tolist()
+
+
+def taught(folder: Path, text: str, *languages: str, rows: int, weight: float = 1) -> TaughtFile:
+    """A file whose i-th row has the vector (i, 1)."""
+    read = file(folder, text, *languages, weight=weight)
+    vectors = np.stack([np.arange(rows), np.ones(rows)], axis=1).astype(np.float16)
+    np.save(f"{read.source}.npy", vectors)
+    return TaughtFile(read, f"{read.source}.npy")
+
+
+def test_taught_rows_keep_their_vectors(tmp_path: Path) -> None:
+    files = [
+        taught(tmp_path, "one\ntwo\n\nfour\n", "en", rows=4),
+        taught(tmp_path, "one\tun\teins\ntwo\t\tzwei\nthree\ttrois\t\n", "en", "fr", "de", rows=3),
+        taught(tmp_path, "quatre\tvier\nlong long\tlong\n", "fr", "de", rows=2, weight=2),
+    ]
+    read = read_multilingual([file(tmp_path, TABLE)], KNOWN, files)
+    assert sum(len(rows) for rows, _ in read.rows) == 4
+    found = []
+    for corpus in taught_corpora(read, [numbers(texts) for texts in read.texts], 6):
+        every = np.arange(len(corpus))
+        sides = [side.padded("pieces", every, CPU)[0] for side in corpus.sides]
+        texts = [["".join(map(chr, row[row > 0])) for row in side] for side in sides]
+        assert corpus.lessons is not None
+        found.append((texts, corpus.lessons.at(every)[:, 0].tolist(), corpus.weights.tolist()))
+    assert found == [
+        ([["one", "two", "four"]], [0, 1, 3], [1, 1, 1]),
+        ([["one", "two"], ["eins", "zwei"]], [0, 1], [1, 1]),
+        ([["one", "three"], ["un", "trois"]], [0, 2], [1, 1]),
+        ([["vier"], ["quatre"]], [0], [2]),
+    ]
+
+
+def test_equal_vectors_are_no_negatives(tmp_path: Path) -> None:
+    words = taught(tmp_path, "cat\nfeline\ndog\n", "en", rows=3)
+    np.save(words.vectors, np.array([[1, 2], [1, 2], [2, 1]], np.float32))
+    read = read_multilingual([file(tmp_path, TABLE)], KNOWN, [words])
+    (corpus,) = taught_corpora(read, [numbers(texts) for texts in read.texts], 9)
+    same = shared_text(corpus, np.array([0, 1, 2]))
+    assert same.tolist() == [[True, True, False], [True, True, False], [False, False, True]]
+
+
+def test_vectors_and_rows_of_other_numbers(tmp_path: Path) -> None:
+    wrong = taught(tmp_path, "one\ntwo\n", "en", rows=3)
+    with pytest.raises(InputError, match=r"3 vectors, and .* has 2 rows"):
+        read_multilingual([file(tmp_path, TABLE)], KNOWN, [wrong])
+
+
+def test_shares_of_taught_mini_batches(tmp_path: Path) -> None:
+    text = "".join(f"{'x' * (1 + n % 9)}{n}\n" for n in range(40))
+    read = read_multilingual(
+        [file(tmp_path, TABLE)], KNOWN, [taught(tmp_path, text, "fr", rows=40)]
+    )
+    spelled = [numbers(texts) for texts in read.texts]
+    made = MultilingualCorpus(
+        pair_corpora(read, spelled, KNOWN, 99), "en", {}, taught_corpora(read, spelled, 99)
+    )
+    settings = TrainingSettings(translation=0, autoencoding=0, batch_size=8, taught=0.7)
+    assert chances(made, settings)[-1] == pytest.approx(0.7)
+    drawn = list(islice(made.mega_batches(settings, 0), 300))
+    sizes = [len(mega[0]) for part, mega in drawn if part.lessons]
+    assert len(sizes) / 300 == pytest.approx(0.7, abs=0.08)
+    assert max(sizes) == 8
+    for (one, rows), (other, again) in zip(
+        drawn[50:], made.mega_batches(settings, 50), strict=False
+    ):
+        assert one is other
+        assert rows[0].tolist() == again[0].tolist()
+
+
+@pytest.mark.parametrize(("share", "taught"), [(0.0, True), (0.3, False)])
+def test_a_share_without_effect(share: float, taught: bool) -> None:
+    settings = TrainingSettings(translation=0, autoencoding=0, taught=share)
+    with pytest.raises(SettingsError, match=r"training\.taught="):
+        check_multilingual(settings, taught)
 
 
 @pytest.mark.parametrize(

@@ -206,17 +206,22 @@ def weighted(text: str, name: str) -> tuple[str, float]:
     return match[1], float(match[2])
 
 
-_NAMED = re.compile(r"((?:[A-Za-z][\w-]+|-)(?:,(?:[A-Za-z][\w-]+|-))+)=(.+)")
+_NAMED = re.compile(r"((?:[A-Za-z][\w-]+|-)(?:,(?:[A-Za-z][\w-]+|-))*)=(.+)")
 
 
-def language_file(text: str, weight: float = 1.0, usual: tuple[str, ...] = ()) -> LanguageFile:
+def language_file(
+    text: str, weight: float = 1.0, usual: tuple[str, ...] = (), least: int = 2
+) -> LanguageFile:
     """Return the file of ``LANGUAGES=FILE``, or of ``FILE``.
 
-    Without *usual* languages, the first line of ``FILE`` names them.
+    Without *usual* languages, the first line of ``FILE`` names them. *least*: how many languages
+    there are at least; with fewer, the text is a name.
     """
     from bitextfilter.training.multilingual import LanguageFile
 
     named = _NAMED.fullmatch(text)
+    if named and len(named[1].split(",")) < least:
+        named = None
     languages = tuple(named[1].split(",")) if named else usual
     return LanguageFile(named[2] if named else text, languages, weight)
 
