@@ -373,7 +373,7 @@ def join(run: Run, settings: _Joined) -> None:
 
         bitext-models join en-de my-autoencoder --weight 0.25 --pairs clean.tsv.gz -o my-model
     """
-    from bitextfilter.training.encoder_training import join_models
+    from bitextfilter.training.model_folders import join_models
 
     models = find_model(settings.first), find_model(settings.second)
     join_models(models, settings.weight, settings.pairs, Path(settings.folder))
@@ -399,7 +399,7 @@ def prune(run: Run, settings: _Pruned) -> None:
 
         bitext-models prune my-multi --languages de,cs -o my-de-cs
     """
-    from bitextfilter.training.multilingual_training import prune_model
+    from bitextfilter.training.model_folders import prune_model
 
     output = Path(settings.folder)
     run.counts.update(prune_model(find_model(settings.name), settings.languages, output))

@@ -28,6 +28,7 @@ from bitextfilter.models.folders import read_config, unverified
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.encoder_training import EncoderTraining
+    from bitextfilter.training.multilingual import TaughtFile
     from bitextfilter.training.runs import PivotFiles, TrainingFiles
 
 
@@ -59,8 +60,8 @@ class _Settings(PairTraining):
     )
     taught: tuple[tuple[str, str], ...] = option(
         "--taught LANGUAGES=FILE[@WEIGHT] VECTORS",
-        "Of more than two languages: rows that are to lie where VECTORS (.npy, such as another"
-        " encoder's by bitext-embed) have them; repeatable.",
+        "Text that is to lie where VECTORS (.npy, such as another encoder's by bitext-embed) have"
+        " it; repeatable.",
         multiple=True,
         nargs=2,
     )
@@ -177,7 +178,6 @@ def _training(
 
 def _multilingual_files(settings: _Settings) -> TrainingFiles:
     """The training files of more than two languages. UsageError for options of two."""
-    from bitextfilter.training.multilingual import TaughtFile
     from bitextfilter.training.runs import MultilingualFiles
 
     two = ("parallel", "source_text", "target_text", "pivot", "source_pivot", "target_pivot")
@@ -193,12 +193,24 @@ def _multilingual_files(settings: _Settings) -> TrainingFiles:
     usual = settings.languages if len(settings.languages) == 2 else ()
     pairs = [language_file(*weighted(text, "--pairs"), usual) for text in settings.pairs]
     development = [language_file(text, usual=usual) for text in settings.development]
-    taught = [
+    multilingual = MultilingualFiles(pairs, development)
+    return settings.files(
+        [],
+        development=None,
+        starts=settings.start,
+        multilingual=multilingual,
+        taught=_taught_files(settings),
+    )
+
+
+def _taught_files(settings: _Settings) -> list[TaughtFile]:
+    """The files of --taught."""
+    from bitextfilter.training.multilingual import TaughtFile
+
+    return [
         TaughtFile(language_file(*weighted(text, "--taught"), least=1), vectors)
         for text, vectors in settings.taught
     ]
-    multilingual = MultilingualFiles(pairs, development, taught)
-    return settings.files([], development=None, starts=settings.start, multilingual=multilingual)
 
 
 def _files(architecture: str, settings: _Settings, columns: PairColumns) -> TrainingFiles:
@@ -214,8 +226,6 @@ def _files(architecture: str, settings: _Settings, columns: PairColumns) -> Trai
             if value:
                 raise click.UsageError(f"{name} is for --architecture pivot alone")
         pairs = pair_files(settings.pairs, settings.parallel, columns.training)
-    if settings.taught:
-        raise click.UsageError("--taught is for models of more than two languages")
     if len(settings.development) > 1:
         raise click.UsageError("--development is one file, but for more than two languages")
     return settings.files(
@@ -224,6 +234,7 @@ def _files(architecture: str, settings: _Settings, columns: PairColumns) -> Trai
         monolingual={0: settings.source_text, 1: settings.target_text},
         starts=settings.start,
         pivot=pivot,
+        taught=_taught_files(settings),
     )
 
 
@@ -246,6 +257,7 @@ def _pivot_files(settings: _Settings, columns: Columns) -> PivotFiles:
     not_read = {
         "--pairs": settings.pairs,
         "--parallel": settings.parallel,
+        "--taught": settings.taught,
         "--source-text": settings.source_text,
         "--target-text": settings.target_text,
     }

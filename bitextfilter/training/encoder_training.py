@@ -6,7 +6,6 @@ The encoders of two models may stand side by side in one folder.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,18 +18,13 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.base import Encoder, Network
 from bitextfilter.encoders.expressions import CombinationSettings
 from bitextfilter.encoders.protocol import SentenceEncoder
-from bitextfilter.encoders.registry import ENCODERS, PIVOT, load_encoder, sees_order, views
+from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.recovery import recover
 from bitextfilter.models.folders import (
-    ATTRIBUTION,
     SECOND,
-    check_replaceable,
     read_config,
-    write_config,
-    writing_folder,
 )
-from bitextfilter.models.foreign import files_of
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import from_groups, group_rows, read_settings
 from bitextfilter.similarity.vectors import cosine_matrix, csls, margin_matrix
@@ -40,9 +34,23 @@ from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.text.vocabulary import END, RESERVED
-from bitextfilter.training.data import Corpus, PairFile, Sentences, read_monolingual, read_pairs
+from bitextfilter.training.data import (
+    Corpus,
+    Pairs,
+    Sentences,
+    read_monolingual,
+    read_pairs,
+)
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.loop import Stream
+from bitextfilter.training.multilingual import (
+    LanguageTexts,
+    TaughtPairs,
+    check_taught,
+    check_width,
+    read_taught,
+    taught_corpora,
+)
 from bitextfilter.training.runs import RECORD, NetworkConfig, TrainingFiles, TrainingRun
 from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
 from bitextfilter.training.start import (
@@ -251,15 +259,20 @@ class EncoderTraining(TrainingRun):
     def check(self) -> None:
         """See :meth:`TrainingRun.check`."""
         self.config.check_files(self.files)
+        check_taught(self.config.training, bool(self.files.taught))
 
     def read(self) -> None:
         """See :meth:`TrainingRun.read`."""
         sources, targets, weights, _ = read_pairs(self.files.pairs)
         self.config = self.given.fitting(sum(weights))
-        self.processor = self._make_processor(sources, targets)
+        lessons = read_taught(self.files.taught, self.files.languages)
+        self.processor = self._make_processor(
+            *(side + more for side, more in zip((sources, targets), lessons.texts, strict=True))
+        )
         languages = self.processor.languages
         sides = self.as_ids(sources, languages[0]), self.as_ids(targets, languages[1])
         self.corpus = self.short(Corpus(*sides, np.array(weights)))
+        self.taught = self._taught(lessons)
         self.monolingual = {}
         for side, paths in self.files.monolingual.items():
             if paths:
@@ -275,8 +288,22 @@ class EncoderTraining(TrainingRun):
         cell = getattr(self.config.shape, "cell", "lstm")
         counts, training = self._predicted_counts(), self.config.training
         model = BilingualLearner(self.network, cell, counts, training, self._one_language)
+        pairs: Pairs = self.corpus
+        if self.taught:
+            model.add_scale()
+            pairs = TaughtPairs(self.corpus, self.taught)
+        check_width(self.taught, self.network.dim)
         model.to(self._device)
-        return model, pair_stream(model, (self.corpus, self.monolingual))
+        return model, pair_stream(model, (pairs, self.monolingual))
+
+    def _taught(self, lessons: LanguageTexts) -> list[Corpus]:
+        """Return the text that is taught. SettingsError for vectors of another width."""
+        read = zip(lessons.texts, self.processor.languages, strict=True)
+        every = [self.as_ids(texts, language) for texts, language in read]
+        taught = taught_corpora(lessons, every, self.config.training.maximum_length)
+        if taught:
+            self.environment.note(f"{sum(map(len, taught))} taught rows")
+        return taught
 
     @property
     def _one_language(self) -> bool:
@@ -430,61 +457,3 @@ def distinct_sample(
         chosen = random.choice(len(distinct), min(BACKGROUND_ROWS, len(distinct)), replace=False)
         sides.append([distinct[row] for row in sorted(chosen)])
     return sides[0], sides[1]
-
-
-_ENCODER = "encoder"
-_KEPT_OF_BOTH = (f"{_ENCODER}.safetensors", RECORD, ATTRIBUTION)
-_CHOICE = 1
-"""Of the choice of neighbours."""
-
-
-def join_models(
-    models: tuple[Path, Path], weight: float, pairs: Sequence[str], output: Path
-) -> None:
-    """Write a model with the encoders of two models, and neighbours from files of pairs.
-
-    Nothing else of the models goes into it: a classifier or a threshold is of other vectors.
-
-    Args:
-        models: the folders of both; the text processing of the first serves the commands.
-        weight: of the second's cosine, between 0 and 1; the first's is the rest.
-        pairs: TSVs, source first; without any, the model has no neighbours.
-        output: the new folder.
-
-    Raises:
-        SettingsError: the weight or the languages do not fit, or a model has two encoders.
-        NotFoundError, ModelError: as in loading the models.
-        OutputError: as ``writing_folder``.
-    """
-    check_replaceable(output)
-    for folder in models:
-        if files_of(folder, read_config(folder)) is not None:
-            raise SettingsError(
-                f"{folder}: its encoder is of another library, and cannot be joined"
-            )
-        load_encoder(folder)
-        if SECOND in read_config(folder):
-            raise SettingsError(f"{folder} has two encoders already: join its parts with one")
-    one, other = ("-".join(read_config(folder)["languages"]) for folder in models)
-    if one != other:
-        raise SettingsError(f"{models[0]} is of {one}, {models[1]} of {other}")
-    with writing_folder(output) as draft:
-        _copy_encoder(models[0], draft, {SECOND: {"weight": weight}})
-        (draft / SECOND).mkdir()
-        _copy_encoder(models[1], draft / SECOND, {})
-        encoder = load_encoder(draft)
-        if pairs:
-            texts = read_pairs([PairFile(path) for path in pairs])
-            sample = distinct_sample(texts.sources, texts.targets, _CHOICE)
-            BackgroundSample(*both_sides(encoder, sample)).save(draft / BACKGROUND)
-
-
-def _copy_encoder(folder: Path, draft: Path, more: Mapping[str, Any]) -> None:
-    """Copy text processing, encoder and the record of its training into a draft."""
-    config = read_config(folder)
-    processor = TextProcessor.load(folder, config)
-    processor.save(draft)
-    for name in _KEPT_OF_BOTH:
-        if (folder / name).exists():
-            shutil.copyfile(folder / name, draft / name)
-    write_config(draft, {**processor.config(), _ENCODER: config[_ENCODER], **more})

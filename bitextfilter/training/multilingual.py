@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,10 @@ class LanguageFile:
     languages: tuple[str, ...] = ()
     """Of its columns, ``-`` for one that is passed over; none: the first line names them."""
     weight: float = 1.0
+
+    def described(self) -> list[Any]:
+        """Its name without the folder, its languages and weight."""
+        return [Path(self.source).name, list(self.languages), self.weight]
 
     def texts(self, known: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
         """Yield the cells of each row that are not empty, with their languages' places in *known*.
@@ -111,8 +116,8 @@ def read_multilingual(
 ) -> LanguageTexts:
     """Read all rows of some files, and of those that are taught.
 
-    Raises the errors of :meth:`LanguageFile.texts` and ``GivenVectors``, and InputError where a
-    language has no pair, or vectors and rows differ in number.
+    Raises the errors of :meth:`LanguageFile.texts` and of :func:`read_taught`, and InputError where
+    a language has no pair.
     """
     places: list[dict[str, int]] = [{} for _ in known]
     read = LanguageTexts([])
@@ -124,11 +129,31 @@ def read_multilingual(
     empty = [name for name, own in zip(known, places, strict=True) if not own]
     if empty:
         raise InputError(f"no pair has a sentence of {empty[0]}", file=files[0].source)
-    for each in taught:
+    read.taught = _taught(taught, known, places)
+    read.texts = [list(own) for own in places]
+    return read
+
+
+def read_taught(files: Sequence[TaughtFile], known: Sequence[str]) -> LanguageTexts:
+    """Read all rows of files that are taught, and no others.
+
+    Raises the errors of :meth:`LanguageFile.texts` and ``GivenVectors``, and InputError where
+    vectors and rows differ in number.
+    """
+    places: list[dict[str, int]] = [{} for _ in known]
+    taught = _taught(files, known, places)
+    return LanguageTexts([list(own) for own in places], taught=taught)
+
+
+def _taught(
+    files: Sequence[TaughtFile], known: Sequence[str], places: Sequence[dict[str, int]]
+) -> list[TaughtRows]:
+    """See :func:`read_taught` and :func:`_rows`."""
+    read = []
+    for each in files:
         rows, vectors = list(_rows(each.file, known, places)), GivenVectors(each.vectors)
         check_count([vectors], len(rows), each.file.source)
-        read.taught.append(TaughtRows(np.array(rows), each.file.weight, vectors))
-    read.texts = [list(own) for own in places]
+        read.append(TaughtRows(np.array(rows), each.file.weight, vectors))
     return read
 
 
@@ -171,9 +196,9 @@ def taught_corpora(
     """The taught rows, up to a length in pieces.
 
     Those of one language are a corpus of it alone. Of more languages, the first that the model
-    knows and each other one are pairs.
+    knows and each other one are pairs. *sentences*: those of ``read.texts``, as ids.
     """
-    corpora = []
+    corpora, two = [], len(sentences) <= 2
     for rows, weight, vectors in read.taught:
         first, *others = np.flatnonzero((rows >= 0).any(axis=0)).tolist()
         for other in others or [first]:
@@ -182,7 +207,8 @@ def taught_corpora(
             target = source
             if other != first:
                 target = sentences[other].at(rows[places, other].astype(np.int64))
-            weights, lessons = np.full(len(places), weight), Lessons(vectors, places)
+            weights = np.full(len(places), weight)
+            lessons = Lessons(vectors, places, first if two else 0)
             corpora.append(Corpus(source, target, weights, lessons=lessons).up_to(longest))
     return [corpus for corpus in corpora if len(corpus)]
 
@@ -279,21 +305,48 @@ class MultilingualCorpus:
         return sum(corpus.rows for pair, corpus in self.pairs.items() if self.first in pair)
 
     def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
-        """Endless mega-batches, each of one corpus; see :meth:`Corpus.mega_batches`.
+        """Endless mega-batches, each of one corpus; see :func:`drawn_mega_batches`."""
+        return drawn_mega_batches(self.every, chances(self, settings), settings, skip)
 
-        Those of three languages have two thirds of the rows, so as many sentences as others.
-        """
-        every, block = self.every, settings.mega_batch
-        draws = draw_corpora(chances(self, settings), settings.seed)
-        before = np.bincount(list(islice(draws, skip // block)), minlength=len(every)) * block
-        batches: dict[int, Iterator[Indices]] = {}
-        for place in draws:
-            corpus = every[place]
-            if place not in batches:
-                size = max(1, 2 * settings.batch_size // max(2, len(corpus.sides)))
-                seed, done = settings.seed + 1000 * place, int(before[place])
-                batches[place] = corpus.batches(size, seed, done)
-            yield corpus, list(islice(batches[place], block))
+
+@dataclass(frozen=True)
+class TaughtPairs:
+    """Pairs of two languages, and text that is taught."""
+
+    pairs: Corpus
+    taught: Sequence[Corpus]
+
+    @property
+    def rows(self) -> float:
+        """The weighted number of pairs."""
+        return self.pairs.rows
+
+    def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
+        """Endless mega-batches, each of one corpus; see :func:`drawn_mega_batches`."""
+        sizes = np.array([corpus.rows for corpus in self.taught]) ** settings.language_exponent
+        chance = np.concatenate([[1 - settings.taught], settings.taught * sizes / sizes.sum()])
+        return drawn_mega_batches([self.pairs, *self.taught], chance, settings, skip)
+
+
+def drawn_mega_batches(
+    every: Sequence[Corpus], chance: NDArray[np.float64], settings: TrainingSettings, skip: int
+) -> Iterator[MegaBatch]:
+    """Yield endless mega-batches, each of a corpus drawn by its *chance*.
+
+    Those of three languages have two thirds of the rows, so as many sentences as others. *skip*:
+    mini-batches passed over, a multiple of those in a mega-batch.
+    """
+    block = settings.mega_batch
+    draws = draw_corpora(chance, settings.seed)
+    before = np.bincount(list(islice(draws, skip // block)), minlength=len(every)) * block
+    batches: dict[int, Iterator[Indices]] = {}
+    for place in draws:
+        corpus = every[place]
+        if place not in batches:
+            size = max(1, 2 * settings.batch_size // max(2, len(corpus.sides)))
+            seed, done = settings.seed + 1000 * place, int(before[place])
+            batches[place] = corpus.batches(size, seed, done)
+        yield corpus, list(islice(batches[place], block))
 
 
 def check_width(taught: Sequence[Corpus], width: int) -> None:
@@ -306,14 +359,18 @@ def check_width(taught: Sequence[Corpus], width: int) -> None:
             )
 
 
+def check_taught(settings: TrainingSettings, taught: bool) -> None:
+    """Raise SettingsError for a share without effect. *taught*: whether there are such files."""
+    if (settings.taught == 0) if taught else (settings.taught != TrainingSettings().taught):
+        needs = "a share above 0" if taught else "files: give --taught FILE VECTORS"
+        raise SettingsError(f"training.taught={settings.taught:g} needs {needs}")
+
+
 def check_multilingual(settings: TrainingSettings, taught: bool = False) -> None:
     """Raise SettingsError for objectives that take two languages.
 
     *taught*: whether there are files that are taught.
     """
-    if (settings.taught == 0) if taught else (settings.taught != TrainingSettings().taught):
-        needs = "a share above 0" if taught else "files: give --taught FILE VECTORS"
-        raise SettingsError(f"training.taught={settings.taught:g} needs {needs}")
     if settings.decodes:
         raise SettingsError(
             "a decoder writes one of two languages, and here are more: set training.translation"

@@ -1,4 +1,4 @@
-"""Encoders of more than two languages: trained, graded, extended by a language, cut down to two."""
+"""Encoders of more than two languages: trained, graded, extended by a language."""
 
 from __future__ import annotations
 
@@ -10,22 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from bitextfilter.arrays import Indices
 from bitextfilter.encoders.base import Network
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, views
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.recovery import distinct_pairs, recover
-from bitextfilter.languages import find_language, own_language
-from bitextfilter.models.checkpoint import bits_in, restore_rows, take_rows
+from bitextfilter.languages import find_language
+from bitextfilter.models.checkpoint import bits_in, restore_rows
 from bitextfilter.models.folders import (
     ATTRIBUTION,
-    CARD,
     GRADES,
     SECOND,
-    check_replaceable,
     read_config,
     write_config,
-    writing_folder,
 )
 from bitextfilter.scoring.background import (
     BACKGROUND,
@@ -34,13 +30,12 @@ from bitextfilter.scoring.background import (
     save_samples,
 )
 from bitextfilter.scoring.model import Model
-from bitextfilter.scoring.thresholds import Grade, read_grades, write_grades
+from bitextfilter.scoring.thresholds import Grade
 from bitextfilter.similarity.vectors import NEIGHBOURS, csls, margin_matrix
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.ragged import PIECES, TRIGRAMS
+from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import Segmenter, learn_segmenter, load_segmenter
-from bitextfilter.text.trigrams import CountedTrigrams, TrigramSettings
-from bitextfilter.text.vocabulary import RESERVED, Vocabulary
+from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.encoder_training import (
     EncoderTraining,
@@ -58,7 +53,6 @@ from bitextfilter.training.multilingual import (
     taught_corpora,
     three_way_corpora,
 )
-from bitextfilter.training.runs import RECORD
 from bitextfilter.training.start import start_with_more, train_rows_from
 
 SAMPLE_ROWS = 200
@@ -71,8 +65,7 @@ class MultilingualTraining(EncoderTraining):
     def check(self) -> None:
         """See :meth:`TrainingRun.check`."""
         super().check()
-        assert self.files.multilingual is not None
-        check_multilingual(self.config.training, bool(self.files.multilingual.taught))
+        check_multilingual(self.config.training, bool(self.files.taught))
         shape = vars(self.config.shape)
         if separate := [name for name, value in shape.items() if value == "separate"]:
             raise SettingsError(f"shape.{separate[0]} is separate, and here are more than two")
@@ -100,7 +93,7 @@ class MultilingualTraining(EncoderTraining):
         """See :meth:`TrainingRun.read`."""
         multilingual, known = self.files.multilingual, self.files.languages
         assert multilingual is not None
-        read = read_multilingual(multilingual.pairs, known, multilingual.taught)
+        read = read_multilingual(multilingual.pairs, known, self.files.taught)
         count = sum((rows[:, 0] >= 0).sum() * weight for rows, weight in read.rows)
         self.config = self.given.fitting(float(count))
         self._learn(read.texts)
@@ -163,12 +156,11 @@ class MultilingualTraining(EncoderTraining):
     def make_learner(self) -> tuple[EncoderLearner, Stream]:
         """See :meth:`TrainingRun.make_learner`."""
         nothing = np.zeros(len(self.processor.vocabulary), dtype=np.int64)
-        taught = self.corpora.taught
-        check_width(taught, self.network.dim)
+        check_width(self.corpora.taught, self.network.dim)
         model = BilingualLearner(
             self.network, "lstm", nothing, self.config.training, one_language=True
         )
-        if taught:
+        if self.corpora.taught:
             model.add_scale()
         # A mini-batch holds few trigrams: those of its two languages.
         model.lazy = {id(table.weight) for table in self.network.tables()}
@@ -314,85 +306,3 @@ class LanguageAddition(MultilingualTraining):
         config, base = read_config(folder), read_config(self._start)
         parts = {part: base[part] for part in (_CLASSIFIER,) if part in base}
         write_config(folder, {**config, **parts})
-
-
-_KEPT = (f"{_CLASSIFIER}.safetensors", "classifier.json", RECORD, CARD, ATTRIBUTION)
-
-
-def prune_model(folder: Path, languages: tuple[str, str], output: Path) -> dict[str, int]:
-    """Write the model of two of a model's languages: it keeps what their training text had.
-
-    Vectors and scores stay the same to the last bit, but for sentences with pieces or trigrams
-    that neither language had in training: these become unknown.
-
-    Args:
-        folder: a model of more than two languages.
-        languages: the two that stay, in the order of the model.
-        output: the new folder.
-
-    Returns:
-        The number of pieces, and of trigrams, that are left.
-
-    Raises:
-        SettingsError: the model has two languages, or not these.
-        NotFoundError, ModelError: as in loading the model.
-        OutputError: as ``writing_folder``.
-    """
-    check_replaceable(output)
-    model, config = ENCODERS.load(folder), read_config(folder)
-    if len(model.processor.known) <= 2:
-        raise SettingsError(f"{folder} is a model of two languages: there is nothing to leave out")
-    known = model.processor.known
-    own = (own_language(language, known) for language in languages)
-    first, second = sorted(own, key=known.index)
-    languages = first, second
-    processor, rows = _smaller(model.processor, languages)
-    with writing_folder(output) as draft:
-        processor.save(draft)
-        views = model.network.rows_by_view()
-        chosen = {name: rows[view] for name, view in views.items() if view in rows}
-        name = f"{_ENCODER}.safetensors"
-        take_rows(folder / name, draft / name, chosen)
-        _copy_rest(folder, draft, languages)
-        parts = {part: config[part] for part in (_ENCODER, _CLASSIFIER) if part in config}
-        write_config(draft, {**processor.config(), **parts})
-    return processor.sizes()
-
-
-def _smaller(
-    processor: TextProcessor, languages: tuple[str, str]
-) -> tuple[TextProcessor, dict[str, Indices]]:
-    """Return the text processing of two languages, and the ids that are left of each view."""
-    pair = processor.of_pair(languages)
-    vocabulary, pieces = _left(pair.vocabulary)
-    trigrams, rows = pair.trigrams, {PIECES: pieces}
-    if isinstance(trigrams, CountedTrigrams):
-        places = [processor.known.index(language) for language in languages]
-        kept, rows[TRIGRAMS] = _left(trigrams.vocabulary.of(places))
-        trigrams = CountedTrigrams(kept, trigrams.syllabic)
-    small = TextProcessor(languages, pair.normalisation, pair.segmenter, vocabulary, trigrams)
-    small.first_trigrams = {
-        language: int((rows[TRIGRAMS] < len(RESERVED) + first).sum()) - len(RESERVED)
-        for language, first in pair.first_trigrams.items()
-        if language in languages
-    }
-    return small, rows
-
-
-def _left(vocabulary: Vocabulary) -> tuple[Vocabulary, Indices]:
-    """Return the pieces that have a count, and their ids with those of ``RESERVED``."""
-    places = np.flatnonzero(vocabulary.counts.sum(axis=1))
-    left = Vocabulary([vocabulary.pieces[place] for place in places], vocabulary.counts[places])
-    return left, np.concatenate([np.arange(len(RESERVED)), places + len(RESERVED)])
-
-
-def _copy_rest(folder: Path, draft: Path, languages: tuple[str, str]) -> None:
-    """Copy the classifier, the pages, and of two languages the background sample and the grades."""
-    for name in _KEPT:
-        if (folder / name).exists():
-            shutil.copyfile(folder / name, draft / name)
-    if grades := read_grades(folder, languages):
-        write_grades(draft, grades)
-    background = load_background(folder, names=languages)
-    if background is not None:
-        background.save(draft / BACKGROUND)

@@ -50,17 +50,11 @@ class MultilingualFiles:
 
     pairs: Sequence[LanguageFile]
     development: Sequence[LanguageFile]
-    taught: Sequence[TaughtFile] = ()
 
     def described(self) -> dict[str, Any]:
         """The names of the files, without their folders, their languages and weights."""
         kinds = {"pairs": self.pairs, "development": self.development}
-        if self.taught:
-            kinds["taught"] = [each.file for each in self.taught]
-        return {
-            kind: [[Path(file.source).name, list(file.languages), file.weight] for file in files]
-            for kind, files in kinds.items()
-        }
+        return {kind: [file.described() for file in files] for kind, files in kinds.items()}
 
 
 @dataclass(frozen=True)
@@ -81,6 +75,7 @@ class TrainingFiles:
     """Initial vectors of subwords, in text form."""
     pivot: PivotFiles | None = None
     multilingual: MultilingualFiles | None = None
+    taught: Sequence[TaughtFile] = ()
 
     def described(self) -> dict[str, Any]:
         """The names of the files, without their folders: a model names no path of a machine."""
@@ -104,6 +99,8 @@ class TrainingFiles:
         }
         if self.multilingual is not None:
             described |= self.multilingual.described()
+        if self.taught:
+            described["taught"] = [each.file.described() for each in self.taught]
         if (pivot := self.pivot) is not None:
             sides = [names(files) for files in pivot.sides]
             described["pivot"] = {"language": pivot.language, "sides": sides}
@@ -128,9 +125,9 @@ class TrainingFiles:
         if (multilingual := self.multilingual) is not None:
             for each in (*multilingual.pairs, *multilingual.development):
                 add(each.source)
-            for taught in multilingual.taught:
-                add(taught.file.source)
-                add(taught.vectors)
+        for taught in self.taught:
+            add(taught.file.source)
+            add(taught.vectors)
         for paths in self.monolingual.values():
             for path in paths:
                 add(path)

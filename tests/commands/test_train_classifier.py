@@ -25,7 +25,7 @@ from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.settings import current_names
 from bitextfilter.training.classifier_training import ClassifierConfig
-from bitextfilter.training.encoder_training import join_models
+from bitextfilter.training.model_folders import join_models
 
 QUICK = ("--set", "hidden=32", "--set", "training.epochs=1", "--threads", 1, "--device", "cpu")
 LEARNING = ("--set", "training.epochs=8")

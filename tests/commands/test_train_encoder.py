@@ -353,6 +353,29 @@ def test_what_a_start_or_a_segmenter_brings_is_refused(trained: Path) -> None:
     assert "start is a model of aa-ba, not aa-aa" in said
 
 
+def test_text_of_the_second_language_is_taught(home: Path) -> None:
+    """Its encoder learns to give vectors that have nothing to do with the pairs."""
+    texts = sorted(set((home / "train.b").read_text().splitlines()))[:30]
+    vectors = np.random.default_rng(1).standard_normal((len(texts), 16)).astype(np.float32)
+    (home / "taught.b").write_text("\n".join(texts) + "\n")
+    np.save(home / "taught.npy", vectors)
+    sets = ("shape.embedding=16", "shape.hidden=8", "training.passes=50", "training.taught=0.9")
+    sets += ("training.learning_rate=0.03", "training.validate_every=100")
+    more = [word for value in sets for word in ("--set", value)]
+    said = train(home, *more, "--taught", f"ba={home / 'taught.b'}", home / "taught.npy").stderr
+    assert "30 taught rows" in said
+    encoder = load_encoder(home / "model")
+    found = {name: encoder.encode(texts, name) @ vectors.T for name in ("ba", "aa")}
+    shares = {name: (cos.argmax(1) == np.arange(30)).mean() for name, cos in found.items()}
+    assert shares["ba"] > 0.8
+    assert shares["aa"] < 0.4
+
+
+def test_lessons_without_their_share(home: Path) -> None:
+    said = train(home, "--set", "training.taught=0.3", code=78).stderr
+    assert "training.taught=0.3 needs files: give --taught FILE VECTORS" in said
+
+
 @pytest.mark.usefixtures("slow")
 def test_a_line_tells_how_far_a_training_is_where_there_is_no_bar(home: Path) -> None:
     lines = train(home).stderr.splitlines()

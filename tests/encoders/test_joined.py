@@ -20,7 +20,7 @@ from bitextfilter.models.folders import SECOND, read_config
 from bitextfilter.scoring.background import load_background
 from bitextfilter.scoring.model import load
 from bitextfilter.similarity.vectors import cosine_pairs
-from bitextfilter.training.encoder_training import join_models
+from bitextfilter.training.model_folders import join_models
 
 WEIGHT = 0.3
 

@@ -118,7 +118,8 @@ def test_without_the_packages(tmp_path: Path) -> None:
     for module in packages.MODULES:
         (tmp_path / f"{module}.py").write_text("raise SystemExit('imported')")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    for words in (["bitext-models", "list"], ["bitext-models", "show", "use"]):
+    lines = ["bitext-models", "list"], ["bitext-models", "show", "use"], ["bitext-score"]
+    for words in lines:
         done = run(words, PYTHONPATH=path)
         assert done.returncode == 0 and "imported" not in done.stderr
     for name in {*PACKAGED} - {*packages.installed()}:

@@ -29,6 +29,7 @@ from bitextfilter.training.multilingual import (
     _distinct,
     chances,
     check_multilingual,
+    check_taught,
     pair_corpora,
     read_multilingual,
     taught_corpora,
@@ -304,7 +305,7 @@ def test_shares_of_taught_mini_batches(tmp_path: Path) -> None:
 def test_a_share_without_effect(share: float, taught: bool) -> None:
     settings = TrainingSettings(translation=0, autoencoding=0, taught=share)
     with pytest.raises(SettingsError, match=r"training\.taught="):
-        check_multilingual(settings, taught)
+        check_taught(settings, taught)
 
 
 @pytest.mark.parametrize(
