@@ -2,11 +2,11 @@
 
     python lessons.py LIST OUTPUT FOLDER...
 
-LIST has a line for each file: the languages of its columns (- for a column that is passed over),
-the file, looked for in the FOLDERs, how often it is read in a pass, and how many rows are taken at
-most, of which the first column that the teacher knows is read by it. Text of one language that it
-lacks is read by a second teacher, whose vectors are mapped to the first's by English sentences
-that both have read. The environment's TEACHERS names both: use,e5.
+LIST has a line for each file: the languages of its columns (- for a column that is passed over; -
+alone: the first line names them), the file, looked for in the FOLDERs, how often it is read in a
+pass, and how many rows are taken at most. The teacher reads the first column that it knows. Text of
+one language that it lacks is read by a second teacher, whose vectors are mapped to the first's by
+English sentences that both have read. The environment's TEACHERS names both: use,e5.
 
 OUTPUT gets teachers/, with the distinct sentences of each language and their vectors, and a table
 and vectors for each file. Writes the options of bitext-train-encoder, a word a line. What is there
@@ -53,15 +53,21 @@ def read(line: str, folders: list[Path], known: list[str]) -> Lesson:
     """Take some rows of a file of the list."""
     columns, file, weight, most = line.split("\t")
     path = next(folder / file for folder in folders if (folder / file).exists())
-    languages = columns.split(",")
-    column = next((n for n, name in enumerate(languages) if name in known), 0)
     with OPENED.get(path.suffix, open)(path, "rt", encoding="utf-8") as stream:
         rows = [row.split("\t") for row in stream.read().split("\n") if row]
-    if rows[0] == [name for name in languages if name != "-"]:
-        del rows[0]  # the names of the columns
-    rows = [row for row in rows if len(row) == len(languages) and row[column].strip()]
+    every = rows.pop(0) if columns == "-" else columns.split(",")
+    if wrong := next((row for row in rows if len(row) != len(every)), None):
+        sys.exit(f"{path}: a row of {len(wrong)} columns, not {len(every)}: {wrong}")
+    kept = [n for n, name in enumerate(every) if name != "-"]
+    languages = [every[n] for n in kept]
+    rows = [[row[n] for n in kept] for row in rows]
+    readable = [n for n, name in enumerate(languages) if name in known]
+    column = next((n for n in readable if any(row[n].strip() for row in rows)), 0)
+    rows = [row for row in rows if row[column].strip()]
     chosen = random.Random(SEED).sample(range(len(rows)), min(int(most), len(rows)))
     name = file.replace("/", ".").removesuffix(path.suffix).removesuffix(".tsv")
+    if len(languages) < 4:
+        name += "." + "".join(languages)
     return Lesson(name, languages, weight, [rows[n] for n in sorted(chosen)], column)
 
 
