@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -48,7 +48,7 @@ def run(script: Path, *words: object, first: Path = BIN) -> subprocess.Completed
         [str(first), str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]]
     )
     return subprocess.run(
-        [str(script), *map(str, words)], capture_output=True, text=True, timeout=300, check=False,
+        [str(script), *map(str, words)], capture_output=True, text=True, timeout=900, check=False,
         env={**os.environ, "PATH": search, "THREADS": "1", "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
 
@@ -144,13 +144,12 @@ def word(language: str, number: int) -> str:
     return f"{language}{'ab'[number % 2]}{'cdefgh'[number // 2 % 6]}{number // 12}"
 
 
-def lessons(data: Path, more: Path) -> list[tuple[str, Path]]:
-    """The files of lessons.txt, with their columns."""
-    rows = [line.split("\t") for line in lines(EXAMPLES / "train-multi" / "lessons.txt")]
-    return [
-        (columns, (data if file.startswith("train/") else more) / file)
-        for columns, file, *_ in rows
-    ]
+def files_of_multi(data: Path, more: Path) -> Iterator[tuple[str, Path]]:
+    """The files of examples/train-multi, with their columns."""
+    for name in ("open.txt", "lessons.txt"):
+        for line in lines(EXAMPLES / "train-multi" / name):
+            columns, file, *_ = line.partition("@")[0].split("\t")
+            yield columns, (data if file.startswith("train/") else more) / file
 
 
 def many_languages(data: Path, more: Path) -> tuple[str, ...]:
@@ -160,13 +159,12 @@ def many_languages(data: Path, more: Path) -> tuple[str, ...]:
     names = re.findall(r"^languages=(.*)$", script, re.MULTILINE)[0].split(",")
 
     def sentences(languages: Sequence[str], count: int = 12) -> list[str]:
-        rows = [random.integers(0, 60, random.integers(3, 7)).tolist() for _ in range(count)]
+        rows = [random.integers(0, 60, random.integers(3, 10)).tolist() for _ in range(count)]
         return [
             "\t".join(" ".join(word(each, n) for n in row) for each in languages) for row in rows
         ]
 
-    opened = [line.partition("@")[0].split("\t") for line in lines(recipe / "open.txt")]
-    for columns, path in [(each, data / file) for each, file in opened] + lessons(data, more):
+    for columns, path in files_of_multi(data, more):
         every = names if columns == "-" else columns.replace("-,", "en,").split(",")
         if not path.exists():
             write(path, ["\t".join(names)][: columns == "-"] + sentences(every, 4))
