@@ -28,7 +28,7 @@ from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     RECOMMENDED,
     MinScore,
-    ModelName,
+    ModelOptions,
     argument,
     flag,
     option,
@@ -144,7 +144,7 @@ class _Settings:
     "bitext-align-documents",
     _Settings,
     row_options("output errors"),
-    ModelName,
+    ModelOptions,
     VectorFiles,
     options_of(DocumentSettings, DOCUMENT_OPTIONS),
     options_of(LinkForm, "score_first digits no_column_check form most count hole mark header"),

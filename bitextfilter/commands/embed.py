@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import ModelName, Scaling, as_column, option, row_options
+from bitextfilter.commands.frame.options import (
+    ModelOptions,
+    Scaling,
+    as_column,
+    option,
+    row_options,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.io.rows import BadRow, Row, TextColumn
@@ -33,7 +39,7 @@ _ARRAY = {
 _ROWS = row_options("input output header errors files", output=_ARRAY)
 
 
-@command("bitext-embed", _Settings, _ROWS, Scaling, ModelName)
+@command("bitext-embed", _Settings, _ROWS, Scaling, ModelOptions)
 def main(run: Run, settings: _Settings) -> None:
     """Turn sentences, one a line, into vectors.
 

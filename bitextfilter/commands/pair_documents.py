@@ -24,7 +24,7 @@ from bitextfilter.commands.frame.options import (
     DIGITS,
     RECOMMENDED,
     MinScore,
-    ModelName,
+    ModelOptions,
     argument,
     flag,
     option,
@@ -83,7 +83,7 @@ class _Settings:
     )
 
 
-@command("bitext-pair-documents", _Settings, row_options("output errors"), ModelName)
+@command("bitext-pair-documents", _Settings, row_options("output errors"), ModelOptions)
 def main(run: Run, settings: _Settings) -> None:
     """Find which documents of SOURCE are translations of which of TARGET.
 

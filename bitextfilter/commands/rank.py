@@ -17,7 +17,7 @@ from bitextfilter.commands.frame.options import (
     NATURAL,
     RECOMMENDED,
     MinScore,
-    ModelName,
+    ModelOptions,
     as_amount,
     as_column,
     as_min_score,
@@ -72,7 +72,7 @@ class _Settings:
     Budget,
     CutMeasure,
     row_options("pairs files", drops=True),
-    ModelName,
+    ModelOptions,
     uses="",
 )
 def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None:

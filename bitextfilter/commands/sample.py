@@ -16,7 +16,7 @@ from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     COUNT,
     NATURAL,
-    ModelName,
+    ModelOptions,
     NumberRange,
     as_column,
     option,
@@ -79,7 +79,7 @@ class _Settings:
     _Settings,
     Budget,
     row_options("pairs files", drops=True),
-    ModelName,
+    ModelOptions,
     VectorFiles,
 )
 def main(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> None:

@@ -23,7 +23,7 @@ from bitextfilter.commands.frame.options import (
     COUNT,
     DIGITS,
     NATURAL,
-    ModelName,
+    ModelOptions,
     NumberRange,
     Scaling,
     as_score,
@@ -235,7 +235,7 @@ class _Settings:
     ScorerOptions,
     ScorerCommand,
     Scaling,
-    ModelName,
+    ModelOptions,
     VectorFiles,
     batch_size=12288,
 )

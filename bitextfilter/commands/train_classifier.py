@@ -14,7 +14,7 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
-    ModelName,
+    ModelOptions,
     argument,
     flag,
     json_flag,
@@ -97,7 +97,7 @@ class _Settings:
     _Settings,
     row_options("texts errors"),
     training_settings("training.classifier_training.ClassifierConfig"),
-    ModelName,
+    ModelOptions,
 )
 def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     """Train a classifier of pairs on the translations in the FILEs, for the score mlp.

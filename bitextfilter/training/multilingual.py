@@ -153,6 +153,8 @@ def _taught(
     for each in files:
         rows, vectors = list(_rows(each.file, known, places)), GivenVectors(each.vectors)
         check_count([vectors], len(rows), each.file.source)
+        if not any((row >= 0).any() for row in rows):
+            raise InputError("no text to be taught", file=each.file.source)
         read.append(TaughtRows(np.array(rows), each.file.weight, vectors))
     return read
 

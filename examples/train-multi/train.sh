@@ -1,9 +1,11 @@
 #!/bin/sh
-# Train a model of 33 languages from open data.
+# Train a model of 33 languages from open data, taught by two larger encoders.
 #
-#     examples/train-multi/train.sh DATA OUTPUT
+#     examples/train-multi/train.sh DATA MORE OUTPUT
 #
-# OUTPUT gets:
+# DATA and MORE have the files of open.txt and lessons.txt; more.md says where those of MORE come from.
+# The teachers are optional packages: pip install 'bitextfilter[use,e5]'. OUTPUT gets:
+#   lessons/        text and the teachers' vectors of it, by lessons.py
 #   development/    pairs of English and each of 23 languages: talks, and captions and news
 #   ranked/         an encoder, in 3 bits a number
 #   sharpened/      the same, trained on with a larger margin and with rows in three languages
@@ -22,10 +24,11 @@ set -eu
 IFS='
 ' # paths are split at line ends only
 
-data=$1 output=$2
+data=$1 more=$2 output=$3
 recipe=$(cd "$(dirname "$0")" && pwd)
 languages=en,ar,bg,cs,da,de,el,es,et,fi,fr,he,hi,hu,id,is,it,ja,ko,lt,lv,nl,no,pl,pt,ro,ru,sv,th,tr,uk,vi,zh
-files=$(awk -F '\t' -v data="$data" '{ print ($1 == "-" ? "" : $1 "=") data "/" $2 }' "$recipe/open.txt")
+files=$(awk -F '\t' -v data="$data" -v more="$more" \
+    '{ print ($1 == "-" ? "" : $1 "=") ($2 ~ /^train/ ? data : more) "/" $2 }' "$recipe/open.txt")
 export THREADS="${THREADS:-$(getconf _NPROCESSORS_ONLN)}"
 
 mkdir -p "$output/development"
@@ -43,11 +46,15 @@ rm "$output/one"
 development=$(for file in "$output"/development/*.tsv; do
     echo "--development=$(basename "$file" .tsv | tr - ,)=$file"
 done)
+if [ ! -e "$output/lessons.done" ]; then
+    python3 "$recipe/lessons.py" "$recipe/lessons.txt" "$output/lessons" "$data" "$more" > "$output/lessons.done.new"
+    mv "$output/lessons.done.new" "$output/lessons.done"
+fi
 export BITS=3
 once() { # MODEL OPTION...
     # shellcheck disable=SC2046,SC2086  # an option a line
     "$recipe/../train-a-pair/train-once.sh" "$@" --languages "$languages" \
-        $(for file in $files; do echo "--pairs=$file"; done) $development
+        $(for file in $files; do echo "--pairs=$file"; done) $(cat "$output/lessons.done") $development
 }
 once "$output/ranked" --settings "$recipe/settings.json"
 once "$output/sharpened" --settings "$recipe/sharpen.json" --start "$output/ranked"

@@ -11,7 +11,7 @@ import click
 
 from bitextfilter import errors
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import ModelName, flag, option, row_options
+from bitextfilter.commands.frame.options import ModelOptions, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import Row
 
@@ -22,7 +22,7 @@ class Settings:
     slow: bool = flag("--slow", "Take a minute at each window.")
 
 
-@command("bitext-count", Settings, row_options(), ModelName, batch_size=3)
+@command("bitext-count", Settings, row_options(), ModelOptions, batch_size=3)
 def count(run: Run, settings: Settings) -> None:
     """Append the number of characters of the source.
 

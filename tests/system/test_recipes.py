@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -34,7 +34,8 @@ PAIRS = ["en-de", "en-fr", "en-cs", "de-fr"]
 def write(path: Path, rows: Iterable[str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "".join(f"{row}\n" for row in rows).encode()
-    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    packed = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+    path.write_bytes(packed(text))
     return path
 
 
@@ -47,7 +48,7 @@ def run(script: Path, *words: object, first: Path = BIN) -> subprocess.Completed
         [str(first), str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]]
     )
     return subprocess.run(
-        [str(script), *map(str, words)], capture_output=True, text=True, timeout=300, check=False,
+        [str(script), *map(str, words)], capture_output=True, text=True, timeout=900, check=False,
         env={**os.environ, "PATH": search, "THREADS": "1", "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
 
@@ -143,26 +144,30 @@ def word(language: str, number: int) -> str:
     return f"{language}{'ab'[number % 2]}{'cdefgh'[number // 2 % 6]}{number // 12}"
 
 
-def many_languages(data: Path) -> tuple[str, ...]:
+def files_of_multi(data: Path, more: Path) -> Iterator[tuple[str, Path]]:
+    """The files of examples/train-multi, with their columns."""
+    for name in ("open.txt", "lessons.txt"):
+        for line in lines(EXAMPLES / "train-multi" / name):
+            columns, file, *_ = line.partition("@")[0].split("\t")
+            yield columns, (data if file.startswith("train/") else more) / file
+
+
+def many_languages(data: Path, more: Path) -> tuple[str, ...]:
     """Write toy files of everything that examples/train-multi reads; returns the languages."""
     recipe, random = EXAMPLES / "train-multi", np.random.default_rng(1)
     script = (recipe / "train.sh").read_text(encoding="utf-8")
     names = re.findall(r"^languages=(.*)$", script, re.MULTILINE)[0].split(",")
 
     def sentences(languages: Sequence[str], count: int = 12) -> list[str]:
-        rows = [random.integers(0, 60, random.integers(3, 7)).tolist() for _ in range(count)]
+        rows = [random.integers(0, 60, random.integers(3, 10)).tolist() for _ in range(count)]
         return [
             "\t".join(" ".join(word(each, n) for n in row) for each in languages) for row in rows
         ]
 
-    for line in lines(recipe / "open.txt"):
-        columns, file = line.partition("@")[0].split("\t")
-        if columns == "-":
-            table = ["\t".join(names), *sentences(names, 4)]
-            (data / file).parent.mkdir(parents=True, exist_ok=True)
-            (data / file).write_bytes(lzma.compress("".join(f"{r}\n" for r in table).encode()))
-        else:
-            write(data / file, sentences(columns.split(","), 5))
+    for columns, path in files_of_multi(data, more):
+        every = names if columns == "-" else columns.replace("-,", "en,").split(",")
+        if not path.exists():
+            write(path, ["\t".join(names)][: columns == "-"] + sentences(every, 4))
     for name in ("cs", "nb", "de"):
         rows = sentences(["en", {"nb": "no"}.get(name, name)], 20)
         write(data / f"dev/ted.en-{name}.tsv", rows)
@@ -201,14 +206,18 @@ def test_the_recipe_of_many_languages(
     tmp_path: Path, commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SETTINGS", "width=8\nhidden=16\ntraining.batch_size=512")
+    monkeypatch.setenv("TEACHERS", "en-de,multi")
     recipe, data, out = EXAMPLES / "train-multi", tmp_path / "data", tmp_path / "out"
-    names = many_languages(data)
-    done = run(recipe / "train.sh", data, out, first=commands)
+    names = many_languages(data, tmp_path / "more")
+    done = run(recipe / "train.sh", data, tmp_path / "more", out, first=commands)
     assert done.returncode == 0, done.stderr
+    assert {path.name for path in (out / "lessons" / "teachers").glob("*.npy")} > {
+        "en-de.de.npy", "en-de.en.npy", "multi.en.npy", "multi.ja.npy", "multi.he.npy"
+    }  # fmt: skip
     assert "en-no" in done.stderr and "en-zh" in done.stderr
     model = load(f"{out / 'multi'}:uk,th")
     assert model.processor.known == names and model.background is not None
-    again = run(recipe / "train.sh", data, out, first=commands)
+    again = run(recipe / "train.sh", data, tmp_path / "more", out, first=commands)
     assert (again.returncode, "update" in again.stderr) == (0, False)
     graded = run(recipe / "grade.sh", data, out, first=commands)
     assert graded.returncode == 0, graded.stderr

@@ -32,6 +32,7 @@ from bitextfilter.training.multilingual import (
     check_taught,
     pair_corpora,
     read_multilingual,
+    read_taught,
     taught_corpora,
     three_way_corpora,
 )
@@ -277,6 +278,11 @@ def test_vectors_and_rows_of_other_numbers(tmp_path: Path) -> None:
     wrong = taught(tmp_path, "one\ntwo\n", "en", rows=3)
     with pytest.raises(InputError, match=r"3 vectors, and .* has 2 rows"):
         read_multilingual([file(tmp_path, TABLE)], KNOWN, [wrong])
+
+
+def test_rows_without_a_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no text to be taught"):
+        read_taught([taught(tmp_path, "\t\n\tone\n", "en", "-", rows=2)], KNOWN)
 
 
 def test_shares_of_taught_mini_batches(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from bitextfilter.commands.evaluate.options import (
     read_labelled,
 )
 from bitextfilter.commands.frame.options import (
-    ModelName,
+    ModelOptions,
     argument,
     as_fraction,
     as_score,
@@ -112,7 +112,7 @@ class _Suggestion:
     options_of(Bootstrap, changes={"seed": {"help": "Seed of the resamples, and of noise."}}),
     _Suggestion,
     row_options("output texts errors", drops=True),
-    ModelName,
+    ModelOptions,
 )
 def filtering(
     run: Run, settings: _Settings, where: Labelling, bootstrap: Bootstrap, wanted: _Suggestion

@@ -16,7 +16,7 @@ from bitextfilter.commands.evaluate.options import (
 )
 from bitextfilter.commands.frame.options import (
     COUNT,
-    ModelName,
+    ModelOptions,
     argument,
     as_column,
     flag,
@@ -55,7 +55,7 @@ class _Settings:
     language: Languages | None = language_option("queries", "lines of FILE")
 
 
-@measurement("neighbours", _Settings, row_options("output header errors"), ModelName)
+@measurement("neighbours", _Settings, row_options("output header errors"), ModelOptions)
 def neighbours(run: Run, settings: _Settings) -> Result:
     """Show the lines of FILE nearest, by cosine, to each sentence of a file --of queries.
 

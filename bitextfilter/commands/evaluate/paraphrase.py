@@ -13,7 +13,13 @@ from bitextfilter.commands.evaluate.options import (
     measurement,
     signed,
 )
-from bitextfilter.commands.frame.options import ModelName, argument, as_column, option, row_options
+from bitextfilter.commands.frame.options import (
+    ModelOptions,
+    argument,
+    as_column,
+    option,
+    row_options,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Bootstrap, Result
@@ -56,7 +62,7 @@ class _Pairs:
     targets: list[str]
 
 
-@measurement("paraphrase", _Settings, Bootstrap, RATED, ModelName)
+@measurement("paraphrase", _Settings, Bootstrap, RATED, ModelOptions)
 def paraphrase(run: Run, settings: _Settings, bootstrap: Bootstrap) -> Result:
     """Measure how well the model's vectors separate paraphrases from other pairs.
 

@@ -14,7 +14,7 @@ from bitextfilter.commands.frame.given import VectorFiles, signed_vectors
 from bitextfilter.commands.frame.options import (
     COUNT,
     NATURAL,
-    ModelName,
+    ModelOptions,
     argument,
     as_column,
     option,
@@ -82,7 +82,7 @@ class _Settings:
 _ROWS = row_options("output texts errors")
 
 
-@measurement("recovery", _Settings, _ROWS, ScorerOptions, ModelName, VectorFiles)
+@measurement("recovery", _Settings, _ROWS, ScorerOptions, ModelOptions, VectorFiles)
 def recovery(run: Run, settings: _Settings, scorers: ScorerOptions, given: VectorFiles) -> Result:
     """Measure the sentence alignment recovery error on the translations in FILE.
 
@@ -306,7 +306,7 @@ def _damaged(run: Run, columns: Columns, file: str) -> list[tuple[str, ...]]:
     _Contrasts,
     Bootstrap,
     row_options("output texts errors"),
-    ModelName,
+    ModelOptions,
 )
 def contrasts(run: Run, settings: _Contrasts, bootstrap: Bootstrap) -> Result:
     """Measure how often a damaged pair scores lower than the same pair without the damage.

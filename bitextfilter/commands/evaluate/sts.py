@@ -18,7 +18,7 @@ from bitextfilter.commands.evaluate.options import (
 )
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    ModelName,
+    ModelOptions,
     NumberRange,
     argument,
     as_column,
@@ -89,7 +89,7 @@ class _Settings:
         return RatedColumns(first=(human, WantedColumn("score", "--column", self.column)))
 
 
-@command("sts", _Settings, Bootstrap, RATED, ModelName)
+@command("sts", _Settings, Bootstrap, RATED, ModelOptions)
 def sts(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Correlate scores of sentence pairs with human scores: similarity, or quality.
 

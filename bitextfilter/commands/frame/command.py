@@ -9,7 +9,7 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
     from dataclasses import dataclass
 
     from bitextfilter.commands.frame.command import command
-    from bitextfilter.commands.frame.options import DIGITS, ModelName, option, row_options
+    from bitextfilter.commands.frame.options import DIGITS, ModelOptions, option, row_options
     from bitextfilter.commands.frame.run import Run
     from bitextfilter.io.rows import Row
 
@@ -21,7 +21,7 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
         digits: int = option("--digits N", "Decimals.", DIGITS, 4)
 
 
-    @command("bitext-count", _Settings, row_options(), ModelName, uses="batch_size")
+    @command("bitext-count", _Settings, row_options(), ModelOptions, uses="batch_size")
     def main(run: Run, settings: _Settings) -> None:
         \"\"\"Append the ratio of the lengths to every pair, in input order.
 
@@ -41,7 +41,7 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
                 output.write(row.line + b"\\t" + value.encode() + row.ending)
 
 ``command`` adds -q -v --manifest --version, and --batch-size --threads --device or those that it
-``uses`` (all as ``run.common``). ``row_options()`` is ``run.row_settings``, ``ModelName`` is for
+``uses`` (all as ``run.common``). ``row_options()`` is ``run.row_settings``, ``ModelOptions`` is for
 ``run.model()``; the function gets the other settings, in their order. Its docstring is the help:
 indented paragraphs stay as they are, and a line of the exit codes is added.
 
@@ -85,7 +85,7 @@ from bitextfilter.commands.frame.exits import (
 )
 from bitextfilter.commands.frame.options import (
     Common,
-    ModelName,
+    ModelOptions,
     Options,
     RowSettings,
     Scaling,
@@ -354,7 +354,7 @@ def _callback(function: Callable[..., None], groups: Sequence[Options]) -> Calla
     return callback
 
 
-_OF_THE_RUN = (Common, RowSettings, Scaling, ModelName)
+_OF_THE_RUN = (Common, RowSettings, Scaling, ModelOptions)
 """Settings that the run holds; the function of a command gets the others."""
 
 
@@ -369,7 +369,7 @@ def _run_of(settings: Mapping[type, Any]) -> Run:
         raise NotFoundError("the working folder was removed: go to another") from None
     context = click.get_current_context()
     path = context.command_path
-    model = next((one for one in settings.values() if isinstance(one, ModelName)), None)
+    model = next((one for one in settings.values() if isinstance(one, ModelOptions)), None)
     run = Run(
         path,
         list(context.obj or [path]),

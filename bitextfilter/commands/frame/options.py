@@ -395,7 +395,7 @@ def _row_settings(**values: Any) -> RowSettings:
 
 
 @dataclass(frozen=True)
-class ModelName:
+class ModelOptions:
     """The model of a command."""
 
     model: str | None = option(

@@ -350,7 +350,7 @@ class Run:
         from bitextfilter.models.folders import naming_pair
         from bitextfilter.scoring.thresholds import read_grades
 
-        assert self.model_name is not None, "the command lacks ModelName"
+        assert self.model_name is not None, "the command lacks ModelOptions"
         name = self.model_name
         if languages is not None or any_languages:
             name = naming_pair(name, languages)
@@ -367,7 +367,7 @@ class Run:
         """Whether the model is of more than two languages, and none are named."""
         from bitextfilter.models.folders import languages_of
 
-        assert self.model_name is not None, "the command lacks ModelName"
+        assert self.model_name is not None, "the command lacks ModelOptions"
         return languages_of(self.model_name) is None
 
     def recommended_cut(self, model: str, measure: str, use: str | None = None) -> float:

@@ -14,7 +14,7 @@ from bitextfilter.commands.frame.options import (
     COUNT,
     DIGITS,
     NATURAL,
-    ModelName,
+    ModelOptions,
     NumberRange,
     Options,
     flag,
@@ -90,7 +90,7 @@ def search_options(result: str, beam: str) -> Options:
 
 
 @dataclass(frozen=True)
-class TranslatorName(ModelName):
+class TranslatorName(ModelOptions):
     """The translator of a command."""
 
     model: str | None = option(

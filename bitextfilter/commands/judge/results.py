@@ -10,7 +10,7 @@ import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    ModelName,
+    ModelOptions,
     argument,
     as_score,
     json_flag,
@@ -164,7 +164,7 @@ class _Learn(_Labelled):
 _LEARNING = options_of(_Learn, "sample labels folder good as_json")
 
 
-@command("learn", _LEARNING, Bootstrap, ModelName, uses="threads device")
+@command("learn", _LEARNING, Bootstrap, ModelOptions, uses="threads device")
 def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
     """Adapt the score and the cut of --model to the labels of a sample.
 
