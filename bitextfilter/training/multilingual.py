@@ -138,7 +138,7 @@ def read_taught(files: Sequence[TaughtFile], known: Sequence[str]) -> LanguageTe
     """Read all rows of files that are taught, and no others.
 
     Raises the errors of :meth:`LanguageFile.texts` and ``GivenVectors``, and InputError where
-    vectors and rows differ in number.
+    vectors and rows differ in number, or a vector is not finite.
     """
     places: list[dict[str, int]] = [{} for _ in known]
     taught = _taught(files, known, places)
@@ -155,6 +155,11 @@ def _taught(
         check_count([vectors], len(rows), each.file.source)
         if not any((row >= 0).any() for row in rows):
             raise InputError("no text to be taught", file=each.file.source)
+        if (
+            bad := next((n for n in range(len(rows)) if not vectors.is_finite(n)), None)
+        ) is not None:
+            remedy = "leave it out of the text and of the vectors"
+            raise InputError(f"row {bad + 1} is not finite", file=each.vectors, remedy=remedy)
         read.append(TaughtRows(np.array(rows), each.file.weight, vectors))
     return read
 

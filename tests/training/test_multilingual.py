@@ -280,6 +280,14 @@ def test_vectors_and_rows_of_other_numbers(tmp_path: Path) -> None:
         read_multilingual([file(tmp_path, TABLE)], KNOWN, [wrong])
 
 
+def test_a_vector_that_is_not_finite(tmp_path: Path) -> None:
+    """As bitext-embed writes it for a rejected line."""
+    words = taught(tmp_path, "one\ntwo\n", "en", rows=2)
+    np.save(words.vectors, np.array([[1, 2], [np.nan, 1]], np.float32))
+    with pytest.raises(InputError, match="row 2 is not finite"):
+        read_taught([words], KNOWN)
+
+
 def test_rows_without_a_text(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no text to be taught"):
         read_taught([taught(tmp_path, "\t\n\tone\n", "en", "-", rows=2)], KNOWN)
