@@ -19,6 +19,7 @@ import gzip
 import lzma
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -74,13 +75,13 @@ def read(line: str, folders: list[Path], known: list[str]) -> Lesson:
 def embedded(teacher: str, language: str, texts: list[str], folder: Path) -> Vectors:
     """The vectors of distinct texts, by bitext-embed."""
     start = folder / f"{teacher.replace('/', '.')}.{language}"
-    plain, vectors = (
-        start.with_suffix(f"{start.suffix}.txt"),
-        start.with_suffix(f"{start.suffix}.npy"),
-    )
+    plain, vectors = (Path(f"{start}.{kind}") for kind in ("txt", "npy"))
     content = "\n".join(texts) + "\n"
-    if not vectors.exists() or plain.read_text(encoding="utf-8") != content:
+    if not plain.exists() or plain.read_text(encoding="utf-8") != content:
+        vectors.unlink(missing_ok=True)  # of other texts
+        shutil.rmtree(f"{start}.parts", ignore_errors=True)
         plain.write_text(content, encoding="utf-8")
+    if not vectors.exists():
         other = "de" if language == "en" else "en"
         subprocess.run(
             ["bitext-embed", "--model", f"{teacher}:{language},{other}", "--language", language,

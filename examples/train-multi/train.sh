@@ -4,6 +4,7 @@
 #     examples/train-multi/train.sh DATA MORE OUTPUT
 #
 # DATA and MORE have the files of open.txt and lessons.txt; more.md says where those of MORE come from.
+# The shipped multi is older than the lessons: it was trained on the files of open.txt below train/, but for train/everyday.
 # The teachers are optional packages: pip install 'bitextfilter[use,e5]'. OUTPUT gets:
 #   lessons/        text and the teachers' vectors of it, by lessons.py
 #   development/    pairs of English and each of 23 languages: talks, and captions and news
