@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,9 @@ from torch import nn
 from bitextfilter.encoders.expressions import PARTS
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter.io.vectors import GivenVectors
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.training.data import Corpus, Sentences, inputs_of
+from bitextfilter.training.data import Corpus, Lessons, Sentences, inputs_of
 from bitextfilter.training.encoder_learner import (
     BilingualLearner,
     mega_negatives,
@@ -78,6 +79,35 @@ class Watch:
     def report(self, progress: Progress, updates: int) -> None:
         if progress.update == self.stop_at:
             raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("lone", [False, True])
+def test_a_taught_mini_batch_ranks_every_two_of_its_sides(tmp_path: Path, lone: bool) -> None:
+    """Against a loop over pairs of sides and rows; a lone text is of the second language."""
+    pairs, random = corpus(), np.random.default_rng(1)
+    np.save(tmp_path / "teacher.npy", random.standard_normal((40, 8)).astype(np.float32))
+    lessons = Lessons(GivenVectors(str(tmp_path / "teacher.npy")), np.arange(40)[::-1], int(lone))
+    source = pairs.target if lone else pairs.source
+    data = Corpus(source, pairs.target, pairs.weights, lessons=lessons)
+    learner = model(replace(SETTINGS, translation=0.0, autoencoding=0.0, dropout=0.0), hidden=4)
+    batch = next(mini_batches(learner, (data, {}), 0))
+    losses = learner(batch)
+    assert set(losses) == {"taught"}
+    sides = [learner.encode(side, int(lone) + n) for n, side in enumerate(batch.sides)]
+    assert batch.taught is not None and len(sides) == 2 - lone
+    units = [each / each.norm(dim=1, keepdim=True) for each in (*sides, batch.taught)]
+    found, scale = [], SETTINGS.scale
+    for one, other in combinations(units, 2):
+        for left, right in ((one, other), (other, one)):
+            for row in range(len(left)):
+                logits = [
+                    scale * (left[row] @ right[n] - SETTINGS.margin * (n == row))
+                    for n in range(len(right))
+                    if n == row or not batch.same[row, n]
+                ]
+                right_one = scale * (left[row] @ right[row] - SETTINGS.margin)
+                found.append(torch.stack(logits).logsumexp(0) - right_one)
+    torch.testing.assert_close(losses["taught"], torch.stack(found).mean())
 
 
 @pytest.mark.gate(2)
