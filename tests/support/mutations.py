@@ -68,6 +68,19 @@ _MISTAKES = {
          "sentences that should stay are scrambled",
          "moved = (chance[:, :1] < probability)", "moved = (chance[:, :1] >= probability)"),
     ],
+    (LEARNER, "tests/training/test_loop.py"): [
+        ("taught mini-batches", "the teacher's vectors are left out",
+         "[*vectors, batch.taught], batch.same)", "[*vectors, vectors[0]], batch.same)"),
+        ("taught mini-batches", "the last two sides alone are ranked",
+         "for two in combinations(vectors, 2)]", "for two in combinations(vectors[-2:], 2)]"),
+    ],
+    ("training/multilingual.py", "tests/training/test_multilingual.py"): [
+        ("share of taught mini-batches", "it is counted twice",
+         "shares = [1.0, settings.without_first, settings.three_way, settings.taught]",
+         "shares = [1.0, settings.without_first, settings.three_way, 2 * settings.taught]"),
+        ("taught rows keep their vectors", "those of the first rows are taken",
+         "lessons = Lessons(vectors, places,", "lessons = Lessons(vectors, np.arange(len(places)),"),
+    ],
     (LEARNER, "tests/system/test_meaning.py"): [
         ("autoencoding of other text (Kim et al. 2019, section 3.2)",
          "other text is written as the pairs' side is",
