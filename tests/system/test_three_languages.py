@@ -18,6 +18,7 @@ import bitextfilter
 from bitextfilter.encoders.base import Network
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.records import write_digests
 from bitextfilter.models.folders import ATTRIBUTION, PRETRAINED, unverified, writing_folder
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.training.multilingual_training import SAMPLE_ROWS, MultilingualTraining
@@ -184,7 +185,8 @@ def mlp(model: object, rows: list[list[str]]) -> np.ndarray:
     return np.array([float(line.rsplit("\t", 1)[1]) for line in lines.splitlines()])
 
 
-def test_a_classifier_of_all_pairs_of_languages(home: Path, tmp_path: Path) -> None:
+def judged(home: Path, output: str, *more: object) -> Path:
+    """Train a classifier on pairs of the first language with each other one."""
     rows = []
     for name in ("ab", "ac"):
         lines = (home / f"{name}.tsv").read_text(encoding="utf-8").splitlines()[1:1001]
@@ -192,22 +194,51 @@ def test_a_classifier_of_all_pairs_of_languages(home: Path, tmp_path: Path) -> N
     wrong = [[one[0], other[1]] for one, other in zip(rows, rows[7:] + rows[:7], strict=True)]
     for name, some in (("right", rows), ("wrong", wrong)):
         text = "".join("\t".join(row) + "\n" for row in some)
-        (tmp_path / f"{name}.tsv").write_text(text, encoding="utf-8")
+        (home / f"{name}.tsv").write_text(text, encoding="utf-8")
     bitext(
-        "train-classifier", "--model", home / "model", "--noisy", tmp_path / "wrong.tsv",
-        "--negatives", "given", "--kind", "words", "--threads", 1, "--set", "hidden=16",
-        "--set", "width=8", "--set", "training.epochs=2", "-o", home / "judge",
-        tmp_path / "right.tsv",
+        "train-classifier", "--noisy", home / "wrong.tsv", "--negatives", "given", "--kind",
+        "words", "--threads", 1, "--set", "hidden=16", "--set", "width=8", *more, "-o",
+        home / output, home / "right.tsv",
     )  # fmt: skip
-    config = json.loads((home / "judge" / "config.json").read_text())
-    assert config["classifier"]["multilingual"] and config["format"] == 3
+    return home / output
+
+
+@pytest.fixture(scope="module")
+def judge(home: Path) -> Path:
+    return judged(home, "judge", "--model", home / "model", "--set", "training.epochs=2")
+
+
+def told_apart(home: Path, model: Path) -> float:
+    """AUC of pairs of the two languages that no row of the training had, and shuffled ones."""
     unseen = [line.split("\t") for line in (home / "bc.tsv").read_text("utf-8").splitlines()]
     shuffled = [[one[0], other[1]] for one, other in zip(unseen, unseen[3:], strict=False)]
-    name = f"{home / 'judge'}:ba,ce"
-    right, other = mlp(name, unseen), mlp(name, shuffled)
-    assert np.mean(right[:, None] > other) > 0.95
-    bitext("models", "prune", home / "judge", "--languages", "ba,ce", "-o", home / "judge-bc")
-    assert np.array_equal(mlp(home / "judge-bc", unseen), right)
+    right, other = (mlp(f"{model}:ba,ce", rows) for rows in (unseen, shuffled))
+    return float(np.mean(right[:, None] > other))
+
+
+def test_a_classifier_of_all_pairs_of_languages(home: Path, judge: Path) -> None:
+    config = json.loads((judge / "config.json").read_text())
+    assert config["classifier"]["multilingual"] and config["format"] == 3
+    assert told_apart(home, judge) > 0.95
+    bitext("models", "prune", judge, "--languages", "ba,ce", "-o", home / "judge-bc")
+    unseen = [line.split("\t") for line in (home / "bc.tsv").read_text("utf-8").splitlines()]
+    assert np.array_equal(mlp(home / "judge-bc", unseen), mlp(f"{judge}:ba,ce", unseen))
+
+
+def test_a_classifier_is_carried_to_another_encoder(home: Path, judge: Path) -> None:
+    """Its vectors are turned, so that nothing but the map between words can help."""
+    shutil.copytree(home / "model", home / "turned-encoder")
+    loaded = ENCODERS.load(home / "model")
+    with torch.no_grad():
+        for table in loaded.network.tables():
+            turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=[table.embedding_dim] * 2))
+            table.weight.copy_(table.weight @ torch.from_numpy(turn.astype(np.float32)))
+    kind = loaded.architecture, loaded.settings
+    ENCODERS.save(home / "turned-encoder", kind, loaded.network, loaded.processor)
+    write_digests(home / "turned-encoder")
+    still = ("--model", home / "turned-encoder", "--set", "training.learning_rate=1e-9")
+    assert told_apart(home, judged(home, "carried", "--start", judge, *still)) > 0.95
+    assert told_apart(home, judged(home, "untaught", *still)) < 0.8
 
 
 def test_a_cut_for_each_pair_of_languages(home: Path) -> None:
