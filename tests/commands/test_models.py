@@ -109,7 +109,7 @@ def test_a_shipped_model_has_the_texts_of_its_recipe(name: str) -> None:
 
 def test_models_are_small_and_multi_knows_its_weak_languages() -> None:
     folder = folders.PRETRAINED / "multi"
-    assert sum(path.stat().st_size for path in folder.iterdir()) <= 41 * 10**6
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 45 * 10**6
     small = (folders.PRETRAINED / "de-fr").iterdir()
     assert sum(path.stat().st_size for path in small) <= 10 * 10**6
     grades = json.loads(models("show", "multi", "--json").stdout)["grades"]

@@ -26,6 +26,8 @@ SENTENCES = {
            "プログラムの言語を選択します。", "彼は人々にパンと魚を与えた。"],
     "th": ["บันทึกไฟล์ก่อนปิดหน้าต่าง", "ในปฐมกาลพระวาทะทรงเป็นอยู่แล้ว",
            "เลือกภาษาของโปรแกรม", "พระองค์ประทานขนมปังและปลาแก่ประชาชน"],
+    "he": ["שמור את הקובץ לפני סגירת החלון.", "בראשית היה הדבר.",
+           "בחר את שפת התוכנית.", "הוא נתן לעם לחם ודגים."],
 }  # fmt: skip
 
 
@@ -42,14 +44,16 @@ def test_translations_are_nearer_than_other_sentences(pair: str) -> None:
 
 
 def test_a_weak_language_is_warned_of() -> None:
-    for languages, warned in (("en,cs", 0), ("en,th", 1)):
+    weak = {grade.language for grade in read_grades(PRETRAINED / "multi") if grade.weak}
+    assert "cs" not in weak and "he" in weak
+    for languages, warned in (("en,cs", 0), ("en,he", 1)):
         sides = (SENTENCES[name] for name in languages.split(","))
         rows = "".join(f"{one}\t{other}\n" for one, other in zip(*sides, strict=True))
         done = CliRunner().invoke(
             command("bitext-score"), ["--model", "multi", "--languages", languages], input=rows
         )
         assert done.exit_code == 0 and done.stdout.count("\n") == 4
-        assert done.stderr.count("th is a weak language of this model: ") == warned
+        assert done.stderr.count("he is a weak language of this model: ") == warned
 
 
 def test_the_pages_have_the_errors_of_the_model() -> None:
