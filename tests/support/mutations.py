@@ -79,7 +79,8 @@ _MISTAKES = {
          "shares = [1.0, settings.without_first, settings.three_way, settings.taught]",
          "shares = [1.0, settings.without_first, settings.three_way, 2 * settings.taught]"),
         ("taught rows keep their vectors", "those of the first rows are taken",
-         "lessons = Lessons(vectors, places,", "lessons = Lessons(vectors, np.arange(len(places)),"),
+         "lessons = Lessons(vectors, places,",
+         "lessons = Lessons(vectors, np.arange(len(places)),"),
     ],
     (LEARNER, "tests/system/test_meaning.py"): [
         ("autoencoding of other text (Kim et al. 2019, section 3.2)",
