@@ -185,8 +185,8 @@ def mlp(model: object, rows: list[list[str]]) -> np.ndarray:
     return np.array([float(line.rsplit("\t", 1)[1]) for line in lines.splitlines()])
 
 
-def judged(home: Path, output: str, *more: object) -> Path:
-    """Train a classifier on pairs of the first language with each other one."""
+def judged(home: Path, output: str, *more: object, code: int = 0) -> str:
+    """Train a classifier on pairs of the first language with each other one: folder, or stderr."""
     rows = []
     for name in ("ab", "ac"):
         lines = (home / f"{name}.tsv").read_text(encoding="utf-8").splitlines()[1:1001]
@@ -195,20 +195,20 @@ def judged(home: Path, output: str, *more: object) -> Path:
     for name, some in (("right", rows), ("wrong", wrong)):
         text = "".join("\t".join(row) + "\n" for row in some)
         (home / f"{name}.tsv").write_text(text, encoding="utf-8")
-    bitext(
+    said = bitext(
         "train-classifier", "--noisy", home / "wrong.tsv", "--negatives", "given", "--kind",
         "words", "--threads", 1, "--set", "hidden=16", "--set", "width=8", *more, "-o",
-        home / output, home / "right.tsv",
+        home / output, home / "right.tsv", code=code,
     )  # fmt: skip
-    return home / output
+    return said if code else str(home / output)
 
 
 @pytest.fixture(scope="module")
 def judge(home: Path) -> Path:
-    return judged(home, "judge", "--model", home / "model", "--set", "training.epochs=2")
+    return Path(judged(home, "judge", "--model", home / "model", "--set", "training.epochs=2"))
 
 
-def told_apart(home: Path, model: Path) -> float:
+def told_apart(home: Path, model: Path | str) -> float:
     """AUC of pairs of the two languages that no row of the training had, and shuffled ones."""
     unseen = [line.split("\t") for line in (home / "bc.tsv").read_text("utf-8").splitlines()]
     shuffled = [[one[0], other[1]] for one, other in zip(unseen, unseen[3:], strict=False)]
@@ -239,6 +239,9 @@ def test_a_classifier_is_carried_to_another_encoder(home: Path, judge: Path) -> 
     still = ("--model", home / "turned-encoder", "--set", "training.learning_rate=1e-9")
     assert told_apart(home, judged(home, "carried", "--start", judge, *still)) > 0.95
     assert told_apart(home, judged(home, "untaught", *still)) < 0.8
+    bitext("models", "prune", judge, "--languages", "ba,ce", "-o", home / "judge-of-two")
+    said = judged(home, "refused", "--start", home / "judge-of-two", *still, code=78)
+    assert "judge-of-two lacks its language aa" in said
 
 
 def test_a_cut_for_each_pair_of_languages(home: Path) -> None:
