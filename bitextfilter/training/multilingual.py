@@ -155,9 +155,8 @@ def _taught(
         check_count([vectors], len(rows), each.file.source)
         if not any((row >= 0).any() for row in rows):
             raise InputError("no text to be taught", file=each.file.source)
-        if (
-            bad := next((n for n in range(len(rows)) if not vectors.is_finite(n)), None)
-        ) is not None:
+        bad = next((n for n in range(len(rows)) if not vectors.is_finite(n)), None)
+        if bad is not None:
             remedy = "leave it out of the text and of the vectors"
             raise InputError(f"row {bad + 1} is not finite", file=each.vectors, remedy=remedy)
         read.append(TaughtRows(np.array(rows), each.file.weight, vectors))

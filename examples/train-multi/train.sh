@@ -20,7 +20,8 @@
 #
 # The shipped encoder ended its first stage after 4,000 of 7,000 mini-batches. That had no lessons of E5,
 # and none of the last four files of lessons.txt. For the second, E5 had read 26,000 sentences of 18
-# languages, of 30 to 170 letters, drawn from their files in mono/: 500 to 2,500 of each. The classifier
+# languages, of 30 to 170 letters, drawn from their files in mono/: 500 to 2,500 of each. Its development
+# pairs were news of WMT, XQuAD and talks, one set a language (training.json of multi). The classifier
 # started from that of the first multi, which this one replaces, with SETTINGS sum_weight=0.5.
 set -eu
 IFS='

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -70,3 +73,12 @@ def test_the_pages_have_the_errors_of_the_model() -> None:
             found = re.search(rf"\| [^|]*\| ([^|]*)\| ([^|]*\b)?{name} {re.escape(error)}\b", page)
             assert bool(found) == grade.weak, name
             assert f"{name} {error}" in page
+
+
+def test_the_picture_is_that_of_the_model() -> None:
+    script = ROOT / "examples" / "train-multi" / "picture.py"
+    done = subprocess.run([sys.executable, script, "multi"], capture_output=True, check=True)
+    assert done.stdout == (ROOT / "docs" / "pictures" / "languages.svg").read_bytes()
+    texts = [each.text for each in ElementTree.fromstring(done.stdout) if each.tag.endswith("text")]
+    for grade in read_grades(PRETRAINED / "multi"):
+        assert texts[texts.index(grade.language) + 1] == f"{grade.error:.1f}"
