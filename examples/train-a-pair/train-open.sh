@@ -8,6 +8,10 @@
 # pairs of DATA/train/multi, where they are, and from DATA/train/quality/catastrophic.PAIR.tsv.xz:
 # name these in the attribution of a model that is passed on. The model OUTPUT/SOURCE-TARGET gets
 # the card and the attribution of examples/train-SOURCE-TARGET.
+#
+# In the environment, TEXT is the folder MORE of ../train-multi, and START a model of the pair: its
+# encoder is trained further with vectors of a larger encoder (TEACHERS; use), of the pair's files
+# here and in ../train-multi/lessons.txt.
 set -eu
 IFS='
 ' # paths are split at line ends only
@@ -34,6 +38,24 @@ if [ -e "$errors" ]; then
     xz -dc "$errors" | awk -F '\t' -v OFS='\t' '{ print $(NF - 1), $NF, ($1 == "NOT") + 0 }' \
         > "$output/graded.tsv"
     GRADED=$output/graded.tsv
+fi
+if [ -n "${TEXT:-}" ]; then
+    LESSONS=$output/lessons.done
+    { # columns, file, weight, rows at most
+        awk -F '\t' -v OFS='\t' -v one="${pair%-*}" -v other="${pair#*-}" '
+            $1 == "-" && $2 ~ /^train/ { $4 = $4 < 15000 ? $4 : 15000 }
+            $2 ~ /^mono/ { $3 = 1; $4 = 100000 }
+            $1 == "-" || $1 == one || $1 == other' "$recipe/../train-multi/lessons.txt"
+        grep "/$pair/" "$recipe/open.txt" | awk -v OFS='\t' -v columns="$(echo "$pair" | tr - ,)" \
+            '{ print columns, $0, 1, /tatoeba/ ? 60000 : 15000 }'
+    } > "$output/lessons.txt"
+    if [ ! -e "$LESSONS" ]; then
+        TEACHERS=${TEACHERS:-use,e5} TOWARDS=$START LANGUAGES=$(echo "$pair" | tr - ,) \
+            python3 "$recipe/../train-multi/lessons.py" "$output/lessons.txt" "$output/lessons" \
+            "$data" "$TEXT" > "$LESSONS.new"
+        mv "$LESSONS.new" "$LESSONS"
+    fi
+    export LESSONS
 fi
 export MORE GRADED
 # shellcheck disable=SC2046  # a path a line

@@ -19,7 +19,8 @@
 # encoder does on text that it was not trained on. GRADED names files of graded pairs, a line each.
 # START is a model that knows SOURCE or TARGET: its classifier is trained further, which is better than
 # a new one. SETTINGS are of the classifier, NAME=VALUE a line. COUNT is how many of the negatives are
-# drawn, where all are too many.
+# drawn, where all are too many. LESSONS is a file of options of bitext-train-encoder, a word a line,
+# by ../train-multi/lessons.py: the encoder of START is trained further with these, by taught.json.
 set -eu
 IFS='
 ' # paths are split at line ends only
@@ -47,6 +48,9 @@ train_encoder() { # FILE...
     for file; do shift; set -- "$@" --pairs "$file"; done
     [ -z "${VOCABULARY:-}" ] || set -- "$@" --set segmentation.vocabulary_size="$VOCABULARY"
     [ -z "${TRIGRAMS:-}" ] || set -- "$@" --set trigrams.size="$TRIGRAMS"
+    # shellcheck disable=SC2046  # a word a line
+    [ -z "${LESSONS:-}" ] ||
+        set -- "$@" --settings "$recipe/taught.json" --start "$START" $(cat "$LESSONS")
     "$recipe/train-once.sh" "$output/encoder" --languages "$languages" \
         --development "$development" --manifest "$output/encoder.run.json" "$@"
 }

@@ -5,9 +5,10 @@
 #     examples/train-de-fr/train.sh DATA OUTPUT
 #
 # The pairs were found through English. No development pairs are at hand: German and French captions
-# of one image (Multi30k, validation part) that translate the same English one take their place. The
-# classifier starts from the shipped one, as that one did from the one before it: in one epoch, with
-# COUNT=184594 and, more in SETTINGS, training.epochs=1 and training.start_share=0.5.
+# of one image (Multi30k, validation part) that translate the same English one take their place. Encoder
+# and classifier of the shipped model started from those of the one before it: TEXT was the folder MORE of
+# ../train-multi, COUNT=184594, and training.epochs=2 a further line of SETTINGS. Talks (TED) chose its
+# encoder, too.
 set -eu
 
 data=$1 output=$2

@@ -3,11 +3,11 @@
 #
 #     examples/train-en-de/train.sh DATA OUTPUT
 #
-# OUTPUT/en-de is the model. Its classifier starts from the shipped one, as that one did from the one
-# before it, in two epochs, from six tenths of the negatives (COUNT=273660); that one also kept half
-# of the old weights: training.epochs=2 and training.start_share=0.5 in SETTINGS, lines more, the latter
-# for the shipped encoder as OUTPUT/encoder alone. Where DATA has what the haystack of
-# ../haystack is made of, its development part gives the model thresholds for mining.
+# OUTPUT/en-de is the model. Where DATA has what the haystack of ../haystack is made of, its development
+# part gives the model thresholds for mining. Encoder and classifier of the shipped model started from
+# those of the one before it: TEXT was the folder MORE of ../train-multi, COUNT=273660, and
+# training.epochs=2 a further line of SETTINGS. Without TEXT, the encoder learns from pairs alone, as the
+# first one did.
 set -eu
 
 data=$1 output=$2

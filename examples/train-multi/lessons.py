@@ -6,7 +6,9 @@ LIST has a line for each file: the languages of its columns (- for a column that
 alone: the first line names them), the file, looked for in the FOLDERs, how often it is read in a
 pass, and how many rows are taken at most. The teacher reads the first column that it knows. Text of
 one language that it lacks is read by a second teacher, whose vectors are mapped to the first's by
-English sentences that both have read. The environment's TEACHERS names both: use,e5.
+English sentences that both have read. In the environment, TEACHERS names both: use,e5. Columns of
+languages that LANGUAGES lacks, if that is given, are passed over. TOWARDS is a model that is to be
+trained further: the vectors are turned towards its own. WIDTH is how many numbers a vector gets.
 
 OUTPUT gets teachers/, with the distinct sentences of each language and their vectors, and a table
 and vectors for each file. Writes the options of bitext-train-encoder, a word a line. What is there
@@ -29,12 +31,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.models.folders import find_model, read_config
+from bitextfilter.scoring.model import load
+from bitextfilter.similarity.vectors import unit_rows
 
 SEED = 1
 SHARED = 5_000
 """Sentences that both teachers read,"""
 RIDGE = 0.3
 """and the ridge of the map between their vectors."""
+SAMPLE = 40_000
+"""Texts by which vectors are turned or narrowed."""
 OPENED = {".xz": lzma.open, ".gz": gzip.open}
 
 Vectors = NDArray[np.float32]
@@ -59,12 +65,13 @@ def read(line: str, folders: list[Path], known: list[str]) -> Lesson:
     every = rows.pop(0) if columns == "-" else columns.split(",")
     if wrong := next((row for row in rows if len(row) != len(every)), None):
         sys.exit(f"{path}: a row of {len(wrong)} columns, not {len(every)}: {wrong}")
-    kept = [n for n, name in enumerate(every) if name != "-"]
+    wanted = os.environ.get("LANGUAGES", ",".join(every)).split(",")
+    kept = [n for n, name in enumerate(every) if name in wanted and name != "-"]
     languages = [every[n] for n in kept]
     rows = [[row[n] for n in kept] for row in rows]
     readable = [n for n, name in enumerate(languages) if name in known]
     column = next((n for n in readable if any(row[n].strip() for row in rows)), 0)
-    rows = [row for row in rows if row[column].strip()]
+    rows = [row for row in rows if row and row[column].strip()]
     chosen = random.Random(SEED).sample(range(len(rows)), min(int(most), len(rows)))
     name = file.replace("/", ".").removesuffix(path.suffix).removesuffix(".tsv")
     if len(languages) < 4:
@@ -103,12 +110,39 @@ def mapped(vectors: Vectors, shared: tuple[Vectors, Vectors]) -> Vectors:
     return ((vectors - own.mean(0)) @ weights + mean).astype(np.float32)
 
 
+def turned(vectors: Vectors, wanted: Vectors) -> Vectors:
+    """The rotation that brings vectors nearest to others of the same texts (Schönemann 1966)."""
+    left, _, right = np.linalg.svd(unit_rows(vectors).T @ unit_rows(wanted))
+    rotation: Vectors = left @ right
+    return rotation
+
+
+def narrowed(vectors: Vectors, width: int) -> Vectors:
+    """The directions in which vectors differ most: ``(d, width)``."""
+    unit = unit_rows(vectors)
+    directions: Vectors = np.linalg.eigh(unit.T @ unit)[1][:, ::-1][:, :width]
+    return directions
+
+
+def projection(texts: dict[str, dict[str, int]], vectors: dict[str, Vectors]) -> Vectors:
+    """The matrix that all vectors are multiplied with, from a sample of the first language's."""
+    language = next(iter(texts))
+    chosen = sorted(texts[language], key=hash_of)[:SAMPLE]
+    sample = vectors[language][[texts[language][text] for text in chosen]].astype(np.float32)
+    if towards := os.environ.get("TOWARDS"):
+        model = load(towards)
+        return turned(sample, model.encode(chosen, language))
+    whole: int = sample.shape[1]
+    width = int(os.environ.get("WIDTH") or whole)
+    return narrowed(sample, width) if width < whole else np.eye(whole, dtype=np.float32)
+
+
 def main(listed: Path, output: Path, folders: list[Path]) -> None:
     """Write the lessons."""
     first, second = os.environ.get("TEACHERS", "use,e5").split(",")
     known = read_config(find_model(first))["languages"]
     lines = [line for line in listed.read_text(encoding="utf-8").split("\n") if line]
-    lessons = [read(line, folders, known) for line in lines]
+    lessons = [lesson for line in lines if (lesson := read(line, folders, known)).rows]
     (output / "teachers").mkdir(parents=True, exist_ok=True)
     texts: dict[str, dict[str, int]] = {}
     for lesson in lessons:
@@ -128,12 +162,13 @@ def main(listed: Path, output: Path, folders: list[Path]) -> None:
         for language in texts:
             if language not in known:
                 vectors[language] = mapped(vectors[language], both[::-1])
+    matrix = projection(texts, vectors)
     for lesson in lessons:
         language = lesson.languages[lesson.column]
         places = [texts[language][row[lesson.column]] for row in lesson.rows]
         table = output / f"{lesson.name}.tsv"
         table.write_text("".join("\t".join(row) + "\n" for row in lesson.rows), encoding="utf-8")
-        np.save(table.with_suffix(".npy"), vectors[language][places].astype(np.float16))
+        np.save(table.with_suffix(".npy"), (vectors[language][places] @ matrix).astype(np.float16))
         print("--taught")
         print(f"{','.join(lesson.languages)}={table}@{lesson.weight}")
         print(table.with_suffix(".npy"))

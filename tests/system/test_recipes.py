@@ -308,6 +308,39 @@ def test_the_encoder_may_be_made_smaller(
     assert tuple(given[name] for name in names if name in given) == sizes
 
 
+def test_a_pair_is_taught_from_where_its_model_is(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, more, out, asked = (tmp_path / name for name in ("data", "more", "out", "asked"))
+    shutil.copytree(data, own)
+    many_languages(own, more)
+    stub = write(tmp_path / "bin" / "bitext-train-encoder",
+                 ["#!/bin/sh", f'printf "%s\\n" "$@" > {asked}; exit 3'])  # fmt: skip
+    stub.chmod(0o755)
+    for name, value in (("TEXT", more), ("START", "de-fr"), ("TEACHERS", "multi,multi")):
+        monkeypatch.setenv(name, str(value))
+    recipe, pairs = EXAMPLES / "train-a-pair", write(tmp_path / "pairs.tsv", ["a\tb"])
+    done = run(recipe / "train-open.sh", "de-fr", own, out, pairs, first=tmp_path / "bin")
+    assert done.returncode == 3, done.stderr
+    words = lines(asked)
+    assert words[words.index("--start") + 1] == "de-fr"
+    assert words[words.index("--settings") + 1] == str(recipe / "taught.json")
+    taught = [words[n + 1 : n + 3] for n, word in enumerate(words) if word == "--taught"]
+    assert {file.split("=")[0] for file, _ in taught} == {"de", "fr", "de,fr"}
+    named = {Path(file.split("=")[1]).name.rpartition("@")[0] for file, _ in taught}
+    assert {"mono.de.commonvoice.de.tsv", "multi.tico19.defr.tsv"} <= named
+    files = [Path(name).name.removesuffix(".tsv.gz") for name in OPEN if "/de-fr/" in name]
+    assert {f"train.de-fr.{file}.defr.tsv" for file in files} < named
+    assert not [name for name in named if ".en" in name]
+    found = next((file, vectors) for file, vectors in taught if "tatoeba-pivot" in file)
+    rows = lines(Path(found[0].split("=")[1].rpartition("@")[0]))
+    vectors = unit_rows(np.load(found[1]).astype(np.float32))
+    texts = [row.split("\t")[0] for row in rows]
+    before, after = (unit_rows(load(name).encode(texts, "de")) for name in ("multi:de,fr", "de-fr"))
+    np.testing.assert_allclose(vectors @ vectors.T, before @ before.T, atol=0.01)
+    assert (vectors * after).sum() > 2 * (before * after).sum()
+
+
 def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
     data: Path, tmp_path: Path
 ) -> None:
