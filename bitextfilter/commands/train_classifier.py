@@ -122,7 +122,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         raise SettingsError(f"{model.folder}: is of another library, and stays as it is: give -o")
     start = None if settings.start is None else load(naming_pair(settings.start))
     if start is not None:
-        check_start(start, model, plan.kind, plan.training.start_share)
+        check_start(start, model, plan.kind)
     examples = _examples(run, model, settings, plan)
     asked = {"positives", "negatives", *(n for n in _MORE if getattr(settings, n))}
     run.counts.update({n: count for n, count in examples.counts().items() if n in asked})

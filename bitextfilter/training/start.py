@@ -228,12 +228,11 @@ _WORDS = 20_000
 """Most frequent words of a language that are encoded by both."""
 
 
-def check_start(start: Model, model: Model, kind: str, share: float = 0) -> None:
+def check_start(start: Model, model: Model, kind: str) -> None:
     """Raise SettingsError where a classifier of *model* cannot start from that of *start*.
 
     That has to be of this *kind*, and of the same encoder; one of words may be of another encoder
-    with a language in common, or with all where the model has more than two. *share*: of its
-    weights that are to stay in the end; above 0 with the same encoder alone.
+    with a language in common, or with all where the model has more than two.
     """
     own = start.classifier and start.classifier.settings.kind
     if own != kind:
@@ -244,8 +243,6 @@ def check_start(start: Model, model: Model, kind: str, share: float = 0) -> None
     other = f"--start {start.name}: {model.name} has another encoder"
     if kind != WordClassifierSettings.kind:
         raise SettingsError(f"{other}; only a classifier of words can be carried to one")
-    if share:
-        raise SettingsError(f"{other}: leave out training.start_share")
     known, theirs = model.processor.known, start.processor.known
     if len(known) > 2 and (lacking := [name for name in known if name not in theirs]):
         raise SettingsError(f"{other}, and {start.name} lacks its language {lacking[0]}")

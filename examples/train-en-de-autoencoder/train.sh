@@ -5,12 +5,14 @@
 #
 # OUTPUT is that of ../train-en-de/train.sh, run before: its model, the pairs its classifier learnt
 # from, and its development data. OUTPUT gets:
-#   segmenter/             8,000 subwords
-#   shared-decoder/        an autoencoder: translation and autoencoding from random vectors, no ranking
+#   shared-decoder/        an autoencoder: translation, autoencoding and, in every second mini-batch, the
+#                          lessons of ../train-en-de in 256 numbers; from the subword vectors of en-de
 #   joined/                en-de and the autoencoder side by side
 #   en-de-autoencoder/     with a classifier, which starts from that of en-de, and thresholds
-# What is there is kept, and an interrupted training goes on when the script is run again. In the
-# environment, THREADS is how many threads compute.
+# Where ../train-en-de had no lessons, the autoencoder learns from pairs alone, with 8,000 subwords of
+# its own (segmenter/), from random vectors. What is there is kept, and an interrupted training goes on
+# when the script is run again. In the environment, THREADS is how many threads compute, TEXT is as
+# there, and SETTINGS are of the classifier, NAME=VALUE a line.
 set -eu
 IFS='
 ' # paths are split at line ends only
@@ -27,19 +29,32 @@ side() { # COLUMN: the sentences of a side
     # shellcheck disable=SC2086  # a path a line
     gzip -dc $files | cut -f "$1"
 }
-[ -e "$output/segmenter" ] ||
-    { side 1; side 2; } | bitext-segment learn --vocabulary-size 8000 --sample-size 400000 \
-        -o "$output/segmenter"
+if [ -e "$output/lessons.done" ]; then
+    if [ ! -e "$output/narrow.done" ]; then
+        mkdir -p "$output/narrow"
+        [ -e "$output/narrow/teachers" ] || ln -s ../lessons/teachers "$output/narrow/teachers"
+        LANGUAGES=en,de WIDTH=256 python3 "$examples/train-multi/lessons.py" "$output/lessons.txt" \
+            "$output/narrow" "$data" "$TEXT" > "$output/narrow.done.new"
+        mv "$output/narrow.done.new" "$output/narrow.done"
+    fi
+    # shellcheck disable=SC2046  # a word a line
+    set -- --settings "$recipe/taught.json" --start "$output/en-de" $(cat "$output/narrow.done")
+else
+    [ -e "$output/segmenter" ] ||
+        { side 1; side 2; } | bitext-segment learn --vocabulary-size 8000 --sample-size 400000 \
+            -o "$output/segmenter"
+    set -- --settings "$recipe/autoencoder.json" --segmenter "$output/segmenter"
+fi
 # shellcheck disable=SC2086  # an option a line
 "$examples/train-a-pair/train-once.sh" "$output/shared-decoder" --languages en,de $pairs \
-    --settings "$recipe/autoencoder.json" --segmenter "$output/segmenter" \
-    --development "$output/development.tsv"
+    --development "$output/development.tsv" "$@"
 # shellcheck disable=SC2086
 [ -e "$output/joined" ] ||
-    bitext-models join "$output/en-de" "$output/shared-decoder" --weight 0.25 $pairs -o "$output/joined"
+    bitext-models join "$output/en-de" "$output/shared-decoder" --weight 0.3 $pairs -o "$output/joined"
 [ -e "$model" ] || {
     bitext-train-classifier --kind words --start "$output/en-de" --model "$output/joined" \
         --set training.epochs=2 --set training.learning_rate=0.0005 --set training.held_out=0.02 \
+        $(for value in ${SETTINGS:-}; do echo "--set=$value"; done) \
         --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
         --quantise --threads "$THREADS" -o "$model" "$output/positives.tsv" > "$output/held-out-autoencoder.tsv"
     cp "$recipe/card.md" "$model/"

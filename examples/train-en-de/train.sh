@@ -16,7 +16,8 @@ mkdir -p "$output"
 awk -F '\t' -v OFS='\t' '{ print $2, $1 }' "$data/dev/newstest2014.de-en.tsv" \
     > "$output/development.tsv"
 usual='sum_weight=0.1
-training.learning_rate=0.0007'
+training.learning_rate=0.0007
+training.start_share=0.2'
 export START=en-de SETTINGS="${SETTINGS:-$usual}"
 "$examples/train-a-pair/train-open.sh" en-de "$data" "$output" "$output/development.tsv"
 

@@ -6,7 +6,7 @@
 # Image captions of Multi30k's validation part serve as development pairs. The classifier starts from
 # that of en-de. Encoder and classifier of the shipped model started from those of the one before it: START
 # was en-fr, TEXT the folder MORE of ../train-multi, COUNT=243882, and SETTINGS sum_weight=0.2,
-# training.learning_rate=0.0007 and training.epochs=2. Talks (TED) chose its encoder, too.
+# training.learning_rate=0.0007, training.start_share=0.2 and training.epochs=1. Talks (TED) chose its encoder, too.
 set -eu
 
 data=$1 output=$2

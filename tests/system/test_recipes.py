@@ -341,6 +341,33 @@ def test_a_pair_is_taught_from_where_its_model_is(
     assert (vectors * after).sum() > 2 * (before * after).sum()
 
 
+def test_an_autoencoder_has_the_same_lessons_in_fewer_numbers(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, asked = tmp_path / "out", tmp_path / "asked"
+    write(out / "lessons.txt", ["en,de\ttrain/en-de/tatoeba.tsv.gz\t1\t60000"])
+    write(out / "lessons.done", [])
+    (out / "lessons" / "teachers").mkdir(parents=True)
+    stub = write(tmp_path / "bin" / "bitext-train-encoder",
+                 ["#!/bin/sh", f'printf "%s\\n" "$@" > {asked}; exit 3'])  # fmt: skip
+    stub.chmod(0o755)
+    for name, value in (("TEXT", str(data)), ("TEACHERS", "en-de,multi")):
+        monkeypatch.setenv(name, value)
+    recipe = EXAMPLES / "train-en-de-autoencoder"
+    assert run(recipe / "train.sh", data, out, first=tmp_path / "bin").returncode == 3
+    words = lines(asked)
+    assert words[words.index("--start") + 1] == str(out / "en-de")
+    assert words[words.index("--settings") + 1] == str(recipe / "taught.json")
+    file, vectors = words[words.index("--taught") + 1 :][:2]
+    rows = lines(Path(file.split("=")[1].removesuffix("@1")))
+    texts = [row.split("\t")[0] for row in rows]
+    assert len(texts) == 25 and (out / "lessons" / "teachers" / "en-de.en.npy").exists()
+    narrow, whole = np.load(vectors), unit_rows(load("en-de").encode(texts, "en"))
+    assert narrow.shape == (25, 256)
+    cosines = unit_rows(narrow.astype(np.float32))
+    np.testing.assert_allclose(cosines @ cosines.T, whole @ whole.T, atol=0.01)
+
+
 def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
     data: Path, tmp_path: Path
 ) -> None:
