@@ -66,14 +66,14 @@ def test_default_columns_and_headers() -> None:
     result = call(
         "-q", "--disable_hardrules", "-", "en-de", data="u\tv\tGood morning!\tGuten Morgen!\r\n"
     )
-    assert result.stdout_bytes == b"u\tv\tGood morning!\tGuten Morgen!\t0.988\r\n"
+    assert result.stdout_bytes == b"u\tv\tGood morning!\tGuten Morgen!\t0.997\r\n"
     data = "trg_text\tid\tsrc_text\nGuten Morgen!\t7\tGood morning!\n"
     result = call("-q", "--header", "--disable_hardrules", "-", "en-de", data=data)
     assert result.stdout == (
-        "trg_text\tid\tsrc_text\tbicleaner_ai_score\nGuten Morgen!\t7\tGood morning!\t0.988\n"
+        "trg_text\tid\tsrc_text\tbicleaner_ai_score\nGuten Morgen!\t7\tGood morning!\t0.997\n"
     )
     result = call("-q", "--header", "--score_only", "--disable_hardrules", "-", "en-de", data=data)
-    assert result.stdout == "bicleaner_ai_score\n0.988\n"
+    assert result.stdout == "bicleaner_ai_score\n0.997\n"
 
 
 def test_pairs_that_fail_the_rules_get_0(expected: list[str]) -> None:
