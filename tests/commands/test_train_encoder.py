@@ -16,7 +16,7 @@ import pytest
 import torch
 import toys
 from click.testing import Result
-from console import invoke
+from console import ROOT, invoke
 
 import bitextfilter
 from bitextfilter.commands.frame import training
@@ -26,6 +26,7 @@ from bitextfilter.io.files import locked_if_free
 from bitextfilter.models.checkpoint import load_tensors
 from bitextfilter.scoring.model import load
 from bitextfilter.training import runs
+from bitextfilter.settings import read_settings
 from bitextfilter.training.encoder_training import EncoderConfig
 
 TINY = {
@@ -400,15 +401,13 @@ def recipes() -> dict[str, dict[str, Any]]:
 
 def test_the_defaults_are_the_recipe_of_the_shipped_models() -> None:
     shipped = recipes()
-    fitting = EncoderConfig.from_dict({}).fitting(437_842)
-    assert fitting == EncoderConfig.from_dict(shipped["en-de"])
-    smaller = {"segmentation": {"vocabulary_size": 12000}, "trigrams": {"size": 8000}}
-    fitting = EncoderConfig.from_dict(smaller).fitting(201_208)
-    assert fitting == EncoderConfig.from_dict(shipped["de-fr"])
-    for kept in shipped.values():
-        taken = EncoderConfig.from_dict(kept).fitting(1e9).to_dict()
-        del kept["architecture"], taken["architecture"]
-        assert {group: values | kept.get(group, {}) for group, values in taken.items()} == taken
+    fitting, first = EncoderConfig.from_dict({}).fitting(384_683), shipped["en-fr"]
+    assert fitting.training == EncoderConfig.from_dict(first).training
+    assert fitting.shape == EncoderConfig.from_dict(first).shape
+    assert first["segmentation"]["vocabulary_size"] == fitting.segmentation.vocabulary_size
+    taught = EncoderConfig.from_dict(read_settings(ROOT / "examples/train-a-pair/taught.json"))
+    for name in ("en-de", "de-fr"):
+        assert EncoderConfig.from_dict(shipped[name]).training == taught.training
 
 
 def test_a_bare_training_follows_the_recipe(home: Path) -> None:
