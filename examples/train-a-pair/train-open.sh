@@ -39,6 +39,7 @@ if [ -e "$errors" ]; then
         > "$output/graded.tsv"
     GRADED=$output/graded.tsv
 fi
+LESSONS=
 if [ -n "${TEXT:-}" ]; then
     LESSONS=$output/lessons.done
     { # columns, file, weight, rows at most
@@ -50,14 +51,13 @@ if [ -n "${TEXT:-}" ]; then
             '{ print columns, $0, 1, /tatoeba/ ? 60000 : 15000 }'
     } > "$output/lessons.txt"
     if [ ! -e "$LESSONS" ]; then
-        TEACHERS=${TEACHERS:-use,e5} TOWARDS=$START LANGUAGES=$(echo "$pair" | tr - ,) \
+        TEACHERS=${TEACHERS:-use,e5} TOWARDS=${START:?a model of the pair} LANGUAGES=$(echo "$pair" | tr - ,) \
             python3 "$recipe/../train-multi/lessons.py" "$output/lessons.txt" "$output/lessons" \
             "$data" "$TEXT" > "$LESSONS.new"
         mv "$LESSONS.new" "$LESSONS"
     fi
-    export LESSONS
 fi
-export MORE GRADED
+export MORE GRADED LESSONS
 # shellcheck disable=SC2046  # a path a line
 "$recipe/train.sh" "$(echo "$pair" | tr - ,)" "$output" "$development" "$output/foreign.txt" \
     $(grep "/$pair/" "$recipe/open.txt" | sed "s|^|$data/|")

@@ -5,7 +5,7 @@
 #
 # FILEs and DEVELOPMENT are TSVs of pairs, source first, .gz or plain, with no pair in both; FOREIGN
 # has sentences in other languages, one a line, or is /dev/null. OUTPUT gets:
-#   encoder/                        the encoder, by the defaults of bitext-train-encoder
+#   encoder/                        the encoder, by the defaults of bitext-train-encoder, or by LESSONS
 #   positives.tsv, contrasts.tsv, negatives.tsv
 #                                   training pairs of the classifier, by pairs.py
 #   SOURCE-TARGET/                  encoder, classifier, and thresholds by DEVELOPMENT: the model
@@ -46,11 +46,15 @@ negatives=--negatives=given
 
 train_encoder() { # FILE...
     for file; do shift; set -- "$@" --pairs "$file"; done
-    [ -z "${VOCABULARY:-}" ] || set -- "$@" --set segmentation.vocabulary_size="$VOCABULARY"
-    [ -z "${TRIGRAMS:-}" ] || set -- "$@" --set trigrams.size="$TRIGRAMS"
-    # shellcheck disable=SC2046  # a word a line
-    [ -z "${LESSONS:-}" ] ||
-        set -- "$@" --settings "$recipe/taught.json" --start "$START" $(cat "$LESSONS")
+    if [ -n "${LESSONS:-}" ]; then
+        begun=$(python3 -c 'import sys; from bitextfilter.models.folders import find_model as find
+print(find(sys.argv[1]))' "$START")
+        # shellcheck disable=SC2046  # a word a line
+        set -- "$@" --settings "$recipe/taught.json" --start "$begun" $(cat "$LESSONS")
+    else
+        [ -z "${VOCABULARY:-}" ] || set -- "$@" --set segmentation.vocabulary_size="$VOCABULARY"
+        [ -z "${TRIGRAMS:-}" ] || set -- "$@" --set trigrams.size="$TRIGRAMS"
+    fi
     "$recipe/train-once.sh" "$output/encoder" --languages "$languages" \
         --development "$development" --manifest "$output/encoder.run.json" "$@"
 }

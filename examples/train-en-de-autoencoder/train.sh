@@ -12,7 +12,8 @@
 # Where ../train-en-de had no lessons, the autoencoder learns from pairs alone, with 8,000 subwords of
 # its own (segmenter/), from random vectors. What is there is kept, and an interrupted training goes on
 # when the script is run again. In the environment, THREADS is how many threads compute, TEXT is as
-# there, and SETTINGS are of the classifier, NAME=VALUE a line.
+# there, and SETTINGS are of the classifier, NAME=VALUE a line: of the shipped one training.epochs=1,
+# training.start_share=0.2 and training.precision=bfloat16.
 set -eu
 IFS='
 ' # paths are split at line ends only
@@ -32,9 +33,9 @@ side() { # COLUMN: the sentences of a side
 if [ -e "$output/lessons.done" ]; then
     if [ ! -e "$output/narrow.done" ]; then
         mkdir -p "$output/narrow"
-        [ -e "$output/narrow/teachers" ] || ln -s ../lessons/teachers "$output/narrow/teachers"
-        LANGUAGES=en,de WIDTH=256 python3 "$examples/train-multi/lessons.py" "$output/lessons.txt" \
-            "$output/narrow" "$data" "$TEXT" > "$output/narrow.done.new"
+        ln -sfn ../lessons/teachers "$output/narrow/teachers"
+        TOWARDS='' LANGUAGES=en,de WIDTH=256 python3 "$examples/train-multi/lessons.py" "$output/lessons.txt" \
+            "$output/narrow" "$data" "${TEXT:?the folder MORE of ../train-multi}" > "$output/narrow.done.new"
         mv "$output/narrow.done.new" "$output/narrow.done"
     fi
     # shellcheck disable=SC2046  # a word a line

@@ -8,7 +8,8 @@ pass, and how many rows are taken at most. The teacher reads the first column th
 one language that it lacks is read by a second teacher, whose vectors are mapped to the first's by
 English sentences that both have read. In the environment, TEACHERS names both: use,e5. Columns of
 languages that LANGUAGES lacks, if that is given, are passed over. TOWARDS is a model that is to be
-trained further: the vectors are turned towards its own. WIDTH is how many numbers a vector gets.
+trained further: the vectors are turned towards its own, which have as many numbers. WIDTH is how
+many numbers a vector gets, without TOWARDS.
 
 OUTPUT gets teachers/, with the distinct sentences of each language and their vectors, and a table
 and vectors for each file. Writes the options of bitext-train-encoder, a word a line. What is there
@@ -65,7 +66,7 @@ def read(line: str, folders: list[Path], known: list[str]) -> Lesson:
     every = rows.pop(0) if columns == "-" else columns.split(",")
     if wrong := next((row for row in rows if len(row) != len(every)), None):
         sys.exit(f"{path}: a row of {len(wrong)} columns, not {len(every)}: {wrong}")
-    wanted = os.environ.get("LANGUAGES", ",".join(every)).split(",")
+    wanted = (os.environ.get("LANGUAGES") or ",".join(every)).split(",")
     kept = [n for n, name in enumerate(every) if name in wanted and name != "-"]
     languages = [every[n] for n in kept]
     rows = [[row[n] for n in kept] for row in rows]

@@ -355,5 +355,7 @@ def test_a_classifier_is_carried_to_another_encoder(
     other = toy_model(tmp_path / "other", classifier=False, dim=24)
     slow = (*WORDS, "--set", "width=16", "--set", "training.learning_rate=1e-9", "--model", other)
     options = (*slow, "--start", worded, "-o", tmp_path / "new", data / "few.tsv")
+    train(*options)
+    assert tells_apart(tmp_path / "new")
     train("--set", "training.start_share=0.5", *options)
     assert tells_apart(tmp_path / "new")

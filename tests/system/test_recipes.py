@@ -20,6 +20,7 @@ import toys
 from console import BIN, ROOT
 
 from bitextfilter.damage.noise import NOISE_KINDS, NoiseSettings
+from bitextfilter.models.folders import find_model
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import read_grades, read_thresholds
 from bitextfilter.settings import read_settings
@@ -317,13 +318,15 @@ def test_a_pair_is_taught_from_where_its_model_is(
     stub = write(tmp_path / "bin" / "bitext-train-encoder",
                  ["#!/bin/sh", f'printf "%s\\n" "$@" > {asked}; exit 3'])  # fmt: skip
     stub.chmod(0o755)
-    for name, value in (("TEXT", more), ("START", "de-fr"), ("TEACHERS", "multi,multi")):
+    for name, value in (("TEXT", more), ("START", "de-fr"), ("TEACHERS", "multi,multi"),
+                        ("VOCABULARY", "12000"), ("TRIGRAMS", "8000")):  # fmt: skip
         monkeypatch.setenv(name, str(value))
     recipe, pairs = EXAMPLES / "train-a-pair", write(tmp_path / "pairs.tsv", ["a\tb"])
     done = run(recipe / "train-open.sh", "de-fr", own, out, pairs, first=tmp_path / "bin")
     assert done.returncode == 3, done.stderr
     words = lines(asked)
-    assert words[words.index("--start") + 1] == "de-fr"
+    assert words[words.index("--start") + 1] == str(find_model("de-fr"))
+    assert not [word for word in words if word.startswith(("segmentation.", "trigrams."))]
     assert words[words.index("--settings") + 1] == str(recipe / "taught.json")
     taught = [words[n + 1 : n + 3] for n, word in enumerate(words) if word == "--taught"]
     assert {file.split("=")[0] for file, _ in taught} == {"de", "fr", "de,fr"}
