@@ -3,7 +3,8 @@
     python benchmarks/plots.py
 
 Each picture in ``docs/pictures`` shows columns of one table: measure again, change the table, and
-draw. ``tests/test_plots.py`` sees a picture that shows other figures than its table.
+draw. ``tests/test_plots.py`` sees a picture that shows other figures than its table. That of the
+languages is drawn by ``examples/train-multi/picture.py``.
 """
 
 from __future__ import annotations
@@ -100,14 +101,6 @@ def recovery(axes: Axes) -> None:
     series = {name: column(rows, index) for index, name in enumerate(models, 1)}
     bars(axes, sets, series)
     axes.set_xlabel("wrong translations by CSLS, % (lower is better)")
-
-
-def languages(axes: Axes) -> None:
-    """Draw the error of each language of the model of many."""
-    rows = table("notes/many-languages.md", "The model")
-    names = [f"{row[0].split(' (')[0]}, {row[1]}" for row in rows]
-    bars(axes, names, {"": column(rows, 2)})
-    axes.set_xlabel("sentences that do not find their translation by CSLS, % (lower is better)")
 
 
 def noise(axes: Axes) -> None:
@@ -273,7 +266,6 @@ def _height(side: ChunkSide, number: int) -> float:
 
 DRAWINGS: dict[str, tuple[Callable[[Axes], None], float]] = {
     "recovery": (recovery, 4.4),
-    "languages": (languages, 6.4),
     "noise": (noise, 6.4),
     "crawl": (crawl, 2.8),
     "downstream": (downstream, 2.4),

@@ -504,7 +504,7 @@ def test_the_recommended_cut_is_that_of_the_commands(
 
 
 def test_scores_of_another_model_are_refused(scored: list[tuple[Any, ...]]) -> None:
-    said = r"pairs\[\d\] has the score .*, but .* by mlp of en-de-autoencoder; model= names the"
+    said = r"pairs\[3\] has the score .*, but .* by mlp of en-de-autoencoder; model= names the"
     with pytest.raises(InputError, match=said):
         rank(scored, min_score="recommended", model="en-de-autoencoder")
     with pytest.raises(InputError, match=said):

@@ -8,8 +8,8 @@ pass, and how many rows are taken at most. The teacher reads the first column th
 one language that it lacks is read by a second teacher, whose vectors are mapped to the first's by
 English sentences that both have read. In the environment, TEACHERS names both: use,e5. Columns of
 languages that LANGUAGES lacks, if that is given, are passed over. TOWARDS is a model that is to be
-trained further: the vectors are turned towards its own, which have as many numbers. WIDTH is how
-many numbers a vector gets, without TOWARDS.
+trained further: the vectors are turned towards its own. Without it, WIDTH is how many numbers a
+vector gets.
 
 OUTPUT gets teachers/, with the distinct sentences of each language and their vectors, and a table
 and vectors for each file. Writes the options of bitext-train-encoder, a word a line. What is there
@@ -113,7 +113,7 @@ def mapped(vectors: Vectors, shared: tuple[Vectors, Vectors]) -> Vectors:
 
 def turned(vectors: Vectors, wanted: Vectors) -> Vectors:
     """The rotation that brings vectors nearest to others of the same texts (Schönemann 1966)."""
-    left, _, right = np.linalg.svd(unit_rows(vectors).T @ unit_rows(wanted))
+    left, _, right = np.linalg.svd(unit_rows(vectors).T @ unit_rows(wanted), full_matrices=False)
     rotation: Vectors = left @ right
     return rotation
 

@@ -409,6 +409,13 @@ def test_the_defaults_are_the_recipe_of_the_shipped_models() -> None:
     )
     assert fitting.shape == EncoderConfig.from_dict(first).shape
     assert first["segmentation"]["vocabulary_size"] == fitting.segmentation.vocabulary_size
+    assert first["trigrams"]["size"] == fitting.trigrams.size
+    assert EncoderConfig.from_dict(first).normalisation == fitting.normalisation
+    for kept in shipped.values():
+        taken = EncoderConfig.from_dict(kept).fitting(1e9).to_dict()
+        before = {name: kept[name] for name in kept if name != "architecture"}
+        del taken["architecture"]
+        assert {group: values | before.get(group, {}) for group, values in taken.items()} == taken
     taught = EncoderConfig.from_dict(read_settings(ROOT / "examples/train-a-pair/taught.json"))
     for name in ("en-de", "de-fr"):
         assert EncoderConfig.from_dict(shipped[name]).training == taught.training
