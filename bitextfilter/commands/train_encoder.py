@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import FOLDER, is_given, option
+from bitextfilter.commands.frame.options import is_given, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
     NEW_MODEL,
@@ -23,7 +23,7 @@ from bitextfilter.commands.frame.training import (
     weighted,
 )
 from bitextfilter.commands.frame.words import as_language
-from bitextfilter.models.folders import read_config, unverified
+from bitextfilter.models.folders import find_model, read_config, unverified
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
@@ -83,10 +83,10 @@ class _Settings(PairTraining):
         multiple=True,
     )
     start: tuple[Path, ...] = option(
-        "--start DIR",
+        "--start NAME|DIR",
         "Start from a model: its subwords, and every tensor that fits; of several, the first's."
         " One of many languages gets those of --languages that it lacks, as en,xx.",
-        FOLDER,
+        find_model,
         multiple=True,
     )
     architecture: str | None = option(

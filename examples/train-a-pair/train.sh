@@ -47,10 +47,8 @@ negatives=--negatives=given
 train_encoder() { # FILE...
     for file; do shift; set -- "$@" --pairs "$file"; done
     if [ -n "${LESSONS:-}" ]; then
-        begun=$(python3 -c 'import sys; from bitextfilter.models.folders import find_model as find
-print(find(sys.argv[1]))' "$START")
         # shellcheck disable=SC2046  # a word a line
-        set -- "$@" --settings "$recipe/taught.json" --start "$begun" $(cat "$LESSONS")
+        set -- "$@" --settings "$recipe/taught.json" --start "$START" $(cat "$LESSONS")
     else
         [ -z "${VOCABULARY:-}" ] || set -- "$@" --set segmentation.vocabulary_size="$VOCABULARY"
         [ -z "${TRIGRAMS:-}" ] || set -- "$@" --set trigrams.size="$TRIGRAMS"

@@ -19,7 +19,7 @@ from bitextfilter.encoders.base import Network
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.records import write_digests
-from bitextfilter.models.folders import ATTRIBUTION, PRETRAINED, unverified, writing_folder
+from bitextfilter.models.folders import ATTRIBUTION, unverified, writing_folder
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.training.multilingual_training import SAMPLE_ROWS, MultilingualTraining
 
@@ -392,8 +392,7 @@ def test_a_training_starts_from_a_model_of_the_same_languages(home: Path) -> Non
     more = ["--set", "training.updates=4", "--set", "training.mega_batch=4"]
     bitext("train-encoder", *words, *more, "-o", home / "further")
     assert error(home, "further", "bc.tsv") <= 6
-    shipped = PRETRAINED / "en-de"
-    said = bitext("train-encoder", *words, "--start", shipped, "-o", home / "x", code=78)
+    said = bitext("train-encoder", *words, "--start", "en-de", "-o", home / "x", code=78)
     assert "en-de is a model of en-de, not aa-ba-ce" in said
 
 
