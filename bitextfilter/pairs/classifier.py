@@ -80,7 +80,10 @@ class PairClassifier(nn.Module, ABC):
         """See :meth:`PairScoring.scorer`."""
 
     def carried(
-        self, settings: ClassifierSettings, change: NDArray[np.float32] | None
+        self,
+        settings: ClassifierSettings,
+        change: NDArray[np.float32] | None,
+        alike: bool = False,
     ) -> PairClassifier:
         """Return a copy for other vectors, to be trained on.
 
@@ -89,6 +92,7 @@ class PairClassifier(nn.Module, ABC):
             change: ``(other dim, dim)``; the copy reads a word's other vector as
                 ``vector @ change``, both in units of their ``word_length``. None for vectors of
                 the same encoder.
+            alike: whether the other encoder's vectors of sentences can be read as they are.
 
         The copy joins its outputs as *settings* say. Raises SettingsError where its shape would
         have to differ, or the kind has no copies for another encoder.

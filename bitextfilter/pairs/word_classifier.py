@@ -74,11 +74,14 @@ class WordClassifier(PairClassifier):
         return self.network.out
 
     def carried(
-        self, settings: ClassifierSettings, change: NDArray[np.float32] | None
+        self,
+        settings: ClassifierSettings,
+        change: NDArray[np.float32] | None,
+        alike: bool = False,
     ) -> PairClassifier:
         """See :meth:`PairClassifier.carried`."""
         if not isinstance(settings, WordClassifierSettings):
-            return super().carried(settings, change)
+            return super().carried(settings, change, alike)
         if change is None:
             settings = replace(settings, word_length=self.settings.word_length)
         free = ["word_length", "buckets", "multilingual", "sum_weight", "spacing", "bigrams"]
@@ -90,7 +93,7 @@ class WordClassifier(PairClassifier):
             raise SettingsError(OTHER_SHAPE)
         carried = WordClassifier(settings)
         matrix = None if change is None else torch.from_numpy(change)
-        carried.network.start_from(self.network, matrix)
+        carried.network.start_from(self.network, matrix, alike)
         return carried
 
     def features(self, side: int, spelling: Spelling) -> NDArray[np.float32]:

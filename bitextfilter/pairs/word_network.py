@@ -274,18 +274,21 @@ class WordNetwork(nn.Module):
         self.dropout = Dropout(_DROPOUT)
         self._columns = [3 * width, meaning, kinds, features]
 
-    def start_from(self, other: WordNetwork, change: Tensor | None) -> None:
+    def start_from(self, other: WordNetwork, change: Tensor | None, alike: bool = False) -> None:
         """Take the weights of another network, which may read less: what it lacks counts for 0.
 
         With ``change (e, e of the other)``, it is over vectors of another encoder: what reads words
         reads ``vectors @ change``. The layer of the sentence vectors stays new, and silent at
-        first: differences and products of their numbers say nothing about those of changed vectors.
+        first, unless the vectors of both are *alike*: differences and products of their numbers
+        say nothing about those of others.
         """
+        silent = change is not None and not alike
         weights, own = other.state_dict(), self.state_dict()
         if change is not None:
             for name in ("meaning.weight", "contexts.weight", "kinds.weight"):
                 vectors, rest = weights[name].tensor_split([len(change.T)], dim=1)
                 weights[name] = torch.cat([vectors @ change.T, rest], dim=1)
+        if silent:
             weights |= {name: own[name] for name in ("sentence.weight", "sentence.bias")}
         for name, widths in self._widths.items():
             parts = torch.split(weights[f"{name}.weight"], _read_by(other, name, change), dim=1)
@@ -293,7 +296,7 @@ class WordNetwork(nn.Module):
                 pad(part, (0, width - part.shape[1]))
                 for part, width in zip(parts, widths, strict=True)
             ]
-            if change is not None and name == "hidden":
+            if silent and name == "hidden":
                 wider[_OF_SENTENCES] = torch.zeros_like(wider[_OF_SENTENCES])
             weights[f"{name}.weight"] = torch.cat(wider, dim=1)
         self.load_state_dict(weights)

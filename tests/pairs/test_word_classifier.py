@@ -473,9 +473,12 @@ def test_the_new_layer_of_a_carried_copy_is_silent() -> None:
     np.testing.assert_allclose(*found, atol=1e-6)
 
 
-def test_a_copy_of_the_same_width_scores_the_same() -> None:
+@pytest.mark.parametrize("change", [None, np.eye(DIM, dtype=np.float32)])
+def test_a_copy_for_the_same_or_like_vectors_scores_the_same(
+    change: NDArray[np.float32] | None,
+) -> None:
     classifier = make()
-    copied = classifier.carried(SETTINGS, None)
+    copied = classifier.carried(SETTINGS, change, alike=True)
     assert isinstance(copied, WordClassifier)
     take_statistics(copied, classifier)
     rows = np.arange(len(SOURCES))

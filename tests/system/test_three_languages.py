@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -23,6 +24,7 @@ from bitextfilter.models.folders import ATTRIBUTION, unverified, writing_folder
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.training.multilingual_training import SAMPLE_ROWS, MultilingualTraining
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = ("aa", "ba", "ce")
 ADDED = "dv"
 WORDS = [invented_words(seed, 200) for seed in range(4)]
@@ -394,6 +396,35 @@ def test_a_training_starts_from_a_model_of_the_same_languages(home: Path) -> Non
     assert error(home, "further", "bc.tsv") <= 6
     said = bitext("train-encoder", *words, "--start", "en-de", "-o", home / "x", code=78)
     assert "en-de is a model of en-de, not aa-ba-ce" in said
+
+
+def test_the_recipe_exchanges_rare_ngrams_for_those_of_a_language_that_has_few(home: Path) -> None:
+    """New text in Cyrillic letters; a sentence without what went, or came, keeps its vector."""
+    path = EXAMPLES / "train-multi" / "ngrams.py"
+    specification = importlib.util.spec_from_file_location("ngrams", path)
+    assert specification is not None and specification.loader is not None
+    recipe = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(recipe)
+    news = ["щука щука щукаю", "щука ехала", "ехала"]
+    (home / "news.tsv").write_text("".join(f"-\t{text}\n" for text in news), encoding="utf-8")
+    options = ["--taught", f"aa,ce={home / 'news.tsv'}@2", str(home / "news.npy")]
+    (home / "lessons.done").write_text("\n".join(options) + "\n", encoding="utf-8")
+    more = ("--architecture", "word+trigram", "--set", "training.mega_batch=1")
+    train(home, "summed", *more, "--set", "training.passes=1")
+    recipe.main(home / "summed", home / "exchanged", home / "lessons.done", {"ce": 5})
+    before, after = (ENCODERS.load(home / name) for name in ("summed", "exchanged"))
+    grams = [each.processor.trigrams.vocabulary for each in (before, after)]
+    old, new = (dict(zip(each.pieces, each.counts.tolist(), strict=True)) for each in grams)
+    came, went = set(new) - set(old), set(old) - set(new)
+    assert len(came) == 5
+    assert {" щу", "щук"} < came  # the most frequent ones
+    assert new["щук"] == [0, 0, 4]
+    assert went == set([gram for gram in old if recipe.is_latin(gram)][-5:])
+    models = [bitextfilter.load(f"{home / name}:aa,ce") for name in ("summed", "exchanged")]
+    texts = [sentence([n, n + 1, 7], 2) for n in range(50)]
+    vectors = [model.encode([*texts, *news], "ce") for model in models]
+    np.testing.assert_allclose(vectors[1][:50], vectors[0][:50], atol=1e-5)
+    assert not np.allclose(vectors[1][50:], vectors[0][50:], atol=0.01)
 
 
 @pytest.fixture(scope="module")

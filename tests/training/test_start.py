@@ -19,6 +19,7 @@ from bitextfilter.errors import InputError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 from bitextfilter.training.start import (
+    _change,
     check_vectors,
     least_squares,
     read_vectors,
@@ -234,6 +235,24 @@ def test_least_squares_is_ridge_regression() -> None:
     expected = np.linalg.lstsq(more, np.concatenate([z, np.zeros((4, 6))]), rcond=None)[0]
     assert least_squares(x, z) == pytest.approx(expected, abs=1e-10)
     assert least_squares(x, x @ r) == pytest.approx(r, rel=0.05, abs=0.05)
+
+
+def test_a_map_between_vectors_that_are_alike_is_near_to_none() -> None:
+    """What the ridge pulls to is no change, and to zero where vectors differ or are narrower."""
+    random = np.random.default_rng(1)
+    other = random.normal(size=(9, 6)).astype(np.float32)  # rank 6, two directions weak
+    other[:, 4:] *= 1e-6
+    near = other + 0.1 * random.normal(size=other.shape).astype(np.float32) * (other[:1] != 0)
+    change, alike = _change(other, other)
+    assert alike
+    assert change == pytest.approx(np.eye(6), abs=1e-6)
+    change, alike = _change(near, other)
+    assert alike
+    assert np.abs(near @ change - other).max() < np.abs(near - other).max()
+    for far in (random.normal(size=(9, 6)).astype(np.float32), other[:, :5]):
+        change, alike = _change(far, other)
+        assert not alike
+        assert change == pytest.approx(least_squares(far, other))
 
 
 def assert_uniform(values: Tensor, bound: float) -> None:
