@@ -21,7 +21,7 @@
 #
 # The shipped encoder ended its first stage after 4,000 of 7,000 mini-batches. That had no lessons of E5,
 # and none of the last 13 files of lessons.txt. It was trained on twice, before and after the exchange of
-# n-grams: without the last nine files, and with all. E5 had read 26,000, then 41,191 sentences of 18
+# n-grams: without the last nine files, and with all. E5 had read 26,000, then 40,691 sentences of 18
 # languages, of 30 to 170 letters, drawn from their files in mono/: 1,191 to 2,500 of each. The
 # development pairs were news of WMT, XQuAD and talks, one set a language (training.json of multi). The
 # classifier started from that of the multi before each time, with SETTINGS sum_weight=0.5, the last
