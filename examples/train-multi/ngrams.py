@@ -4,9 +4,9 @@
 
 LESSONS are options of bitext-train-encoder, as lessons.py writes them: the text of a language is
 that of its columns there. Its NUMBER most frequent n-grams that the model lacks come in; as many of
-the Latin script go, the rarest ones. A new n-gram begins with the vector that the model gave its
-text so far, at half the usual length. OUTPUT is an encoder to start a training from, in 32 bits a
-number.
+the Latin script go, the last ones: a model whose n-grams were counted in training has the rarest
+last. A new n-gram begins in the direction that the model gave its text so far. OUTPUT is an encoder
+to start a training from, in 32 bits a number.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import torch
 
 from bitextfilter.encoders.registry import ENCODERS, load_encoder
 from bitextfilter.models.folders import read_config, writing_folder
+from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.trigrams import CountedTrigrams
@@ -28,8 +29,8 @@ from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 
 COUNTED = 200_000
 """N-grams of a language whose counts are kept."""
-SHARE = 0.5
-"""Length of a new vector, of the median."""
+LENGTH = 2.0
+"""Of a new vector, in medians of the old ones. (Those of the shipped model began at 1 to 3.)"""
 
 
 def sentences(lessons: Path, language: str) -> Iterator[str]:
@@ -40,7 +41,7 @@ def sentences(lessons: Path, language: str) -> Iterator[str]:
         names, path = words[place].rpartition("@")[0].split("=", 1)
         columns = [n for n, name in enumerate(names.split(",")) if name == language]
         if columns:
-            for row in Path(path).read_text(encoding="utf-8").splitlines():
+            for row in filter(None, Path(path).read_text(encoding="utf-8").split("\n")):
                 cells = row.split("\t")
                 seen.update(cells[column] for column in columns)
     return iter(seen - {""})
@@ -89,22 +90,22 @@ def main(model: Path, output: Path, lessons: Path, sizes: dict[str, int]) -> Non
     config, first = read_config(model), next(iter(sizes))
     encoder = load_encoder(model, languages=(config["languages"][0], first))
     old, processor = ENCODERS.load(model), TextProcessor.load(model, config)
-    own = processor.trigrams
-    assert isinstance(own, CountedTrigrams)
+    own, architecture = processor.trigrams, config["encoder"].pop("architecture")
+    if architecture != "word+trigram" or not isinstance(own, CountedTrigrams):
+        sys.exit(f"{model}: not a model of word+trigram, with counted trigrams")
     counts = {language: learned(processor, lessons, language) for language in sizes}
     processor.trigrams, kept = exchanged(own, processor.known, counts, sizes)
     new = processor.trigrams.vocabulary.pieces[len(kept) :]
     texts = [ngram.strip("\u3000 ") for ngram in new]
     rows = [*range(len(RESERVED)), *(place + len(RESERVED) for place in kept)]
-    architecture = config["encoder"].pop("architecture")
     shape = ENCODERS.settings(architecture, config["encoder"])
     network = ENCODERS.build(architecture, shape, processor.sizes())
     views, state = old.network.rows_by_view(), old.network.state_dict()
     for name, tensor in network.state_dict().items():
         if views.get(name) == TRIGRAMS:
-            length = SHARE * float(state[name].norm(dim=1).median())
-            begun = torch.from_numpy(encoder.encode(texts, first)) * length
-            tensor.copy_(torch.cat([state[name][rows], begun]))
+            length = LENGTH * float(state[name].norm(dim=1).median())
+            begun = torch.from_numpy(unit_rows(encoder.encode(texts, first)))
+            tensor.copy_(torch.cat([state[name][rows], begun * length]))
         else:
             tensor.copy_(state[name])
     with writing_folder(output) as draft:

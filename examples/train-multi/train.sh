@@ -24,8 +24,8 @@
 # n-grams: without the last nine files, and with all. E5 had read 26,000, then 40,691 sentences of 18
 # languages, of 30 to 170 letters, drawn from their files in mono/: 1,191 to 2,500 of each. The
 # development pairs were news of WMT, XQuAD and talks, one set a language (training.json of multi). The
-# classifier started from that of the multi before each time, with SETTINGS sum_weight=0.5, the last
-# time with training.start_share=0.2, too.
+# classifier started from that of the multi before each time, with SETTINGS sum_weight=0.5; the last
+# time with training.start_share=0.2, training.epochs=1 and training.learning_rate=0.0007, too.
 set -eu
 IFS='
 ' # paths are split at line ends only

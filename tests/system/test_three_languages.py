@@ -399,13 +399,16 @@ def test_a_training_starts_from_a_model_of_the_same_languages(home: Path) -> Non
 
 
 def test_the_recipe_exchanges_rare_ngrams_for_those_of_a_language_that_has_few(home: Path) -> None:
-    """New text in Cyrillic letters; a sentence without what went, or came, keeps its vector."""
+    """New text in Cyrillic letters; a sentence without what went, or came, keeps its vector.
+
+    A new n-gram has the direction of its text, and twice the length of others.
+    """
     path = EXAMPLES / "train-multi" / "ngrams.py"
     specification = importlib.util.spec_from_file_location("ngrams", path)
     assert specification is not None and specification.loader is not None
     recipe = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(recipe)
-    news = ["щука щука щукаю", "щука ехала", "ехала"]
+    news = ["щука щука щукаю", "щука\u2028ехала", "ехала"]
     (home / "news.tsv").write_text("".join(f"-\t{text}\n" for text in news), encoding="utf-8")
     options = ["--taught", f"aa,ce={home / 'news.tsv'}@2", str(home / "news.npy")]
     (home / "lessons.done").write_text("\n".join(options) + "\n", encoding="utf-8")
@@ -425,6 +428,14 @@ def test_the_recipe_exchanges_rare_ngrams_for_those_of_a_language_that_has_few(h
     vectors = [model.encode([*texts, *news], "ce") for model in models]
     np.testing.assert_allclose(vectors[1][:50], vectors[0][:50], atol=1e-5)
     assert not np.allclose(vectors[1][50:], vectors[0][50:], atol=0.01)
+    table, begun = (
+        each.network.state_dict()["vectors.0.trigrams.weight"] for each in (before, after)
+    )
+    expected = models[0].encode([gram.strip() for gram in grams[1].pieces[-5:]], "ce")
+    expected *= 2 * table.norm(dim=1).median().item() / np.linalg.norm(expected, axis=1)[:, None]
+    np.testing.assert_allclose(begun[-5:].numpy(), expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(SystemExit, match="not a model of word"):
+        recipe.main(home / "model", home / "x", home / "lessons.done", {"ce": 5})
 
 
 @pytest.fixture(scope="module")

@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 import os
 import re
+import shutil
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bitextfilter.encoders.base import Network, Padded
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
+from bitextfilter.io.records import write_digests
+from bitextfilter.models.folders import PRETRAINED
+from bitextfilter.pairs.classifier import load_classifier
+from bitextfilter.pairs.word_classifier import WordClassifier
+from bitextfilter.scoring.model import load
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 from bitextfilter.training.start import (
@@ -28,6 +35,7 @@ from bitextfilter.training.start import (
     start_matrix_,
     start_small,
     start_with_more,
+    started,
     train_rows_from,
     use_vectors,
 )
@@ -253,6 +261,46 @@ def test_a_map_between_vectors_that_are_alike_is_near_to_none() -> None:
         change, alike = _change(far, other)
         assert not alike
         assert change == pytest.approx(least_squares(far, other))
+
+
+@pytest.mark.parametrize(("cosine", "alike"), [(0.24, False), (0.26, True)])
+def test_vectors_are_alike_from_a_mean_cosine_of_a_quarter_on(cosine: float, alike: bool) -> None:
+    random = np.random.default_rng(1)
+    other, more = (random.normal(size=(200, 50)) for _ in "ab")
+    other /= np.linalg.norm(other, axis=1)[:, None]
+    more -= (more * other).sum(1)[:, None] * other  # at right angles, row by row
+    more /= np.linalg.norm(more, axis=1)[:, None]
+    own = 3 * (cosine * other + math.sqrt(1 - cosine**2) * more)
+    assert _change(own.astype(np.float32), other.astype(np.float32))[1] == alike
+
+
+@pytest.mark.parametrize(("flipped", "kept"), [(False, True), (True, False)])
+def test_a_classifier_keeps_its_sentence_layer_for_an_encoder_that_was_trained_on(
+    tmp_path: Path, flipped: bool, kept: bool
+) -> None:
+    """Factors of the rows, .5 to 1.5, or of either sign, stand for a training."""
+    shutil.copytree(PRETRAINED / "de-fr", tmp_path / "model")
+    path, random = tmp_path / "model" / "encoder.safetensors", torch.Generator().manual_seed(1)
+    tensors = load_file(path)
+    for name in tensors:
+        if name.endswith(".row_scale"):
+            factors = torch.empty_like(tensors[name]).uniform_(0.5, 1.5, generator=random)
+            flips = torch.empty_like(factors).uniform_(-1, 1, generator=random).sign()
+            tensors[name] *= factors * (flips if flipped else 1)
+    save_file(tensors, path, metadata={"format": "1"})
+    write_digests(tmp_path / "model")
+    start, model = load("de-fr"), load(tmp_path / "model")
+    assert start.classifier is not None
+    texts = [
+        f"{one} {other}"
+        for one in ["der", "die", "das", "ein", "rot", "Haus"]
+        for other in ["und", "am", "zu"]
+    ]
+    carried = started(start, model, start.classifier.settings, (texts, texts))
+    own = load_classifier(start.folder)
+    assert isinstance(carried, WordClassifier) and isinstance(own, WordClassifier)
+    weights = (each.network.sentence.weight for each in (carried, own))
+    assert torch.equal(*weights) == kept
 
 
 def assert_uniform(values: Tensor, bound: float) -> None:
