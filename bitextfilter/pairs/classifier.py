@@ -80,10 +80,7 @@ class PairClassifier(nn.Module, ABC):
         """See :meth:`PairScoring.scorer`."""
 
     def carried(
-        self,
-        settings: ClassifierSettings,
-        change: NDArray[np.float32] | None,
-        alike: bool = False,
+        self, settings: ClassifierSettings, change: NDArray[np.float32] | None, alike: bool = False
     ) -> PairClassifier:
         """Return a copy for other vectors, to be trained on.
 

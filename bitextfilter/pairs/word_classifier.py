@@ -74,10 +74,7 @@ class WordClassifier(PairClassifier):
         return self.network.out
 
     def carried(
-        self,
-        settings: ClassifierSettings,
-        change: NDArray[np.float32] | None,
-        alike: bool = False,
+        self, settings: ClassifierSettings, change: NDArray[np.float32] | None, alike: bool = False
     ) -> PairClassifier:
         """See :meth:`PairClassifier.carried`."""
         if not isinstance(settings, WordClassifierSettings):

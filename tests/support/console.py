@@ -5,12 +5,14 @@ from __future__ import annotations
 import configparser
 import functools
 import importlib
+import importlib.util
 import io
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import click
 from click.testing import CliRunner, Result
@@ -27,6 +29,15 @@ def scripts() -> dict[str, str]:
     lines = settings["options.entry_points"]["console_scripts"].split("\n")
     pairs = (line.split("=", 1) for line in lines if line.strip())
     return {name.strip(): target.strip() for name, target in pairs}
+
+
+def script_module(path: Path) -> ModuleType:
+    """The module of a Python script outside the package, such as one of ``examples``."""
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
 
 
 def command(name: str) -> click.Command:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import lzma
 import os
 import re
@@ -17,7 +16,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import toys
-from console import BIN, ROOT
+from console import BIN, ROOT, script_module
 
 from bitextfilter.damage.noise import NOISE_KINDS, NoiseSettings
 from bitextfilter.scoring.model import load
@@ -445,12 +444,7 @@ def test_the_curve_draws_from_each_file_its_share(
 @pytest.fixture(scope="module")
 def maker() -> ModuleType:
     """The script that makes positives and negatives."""
-    path = EXAMPLES / "train-a-pair" / "pairs.py"
-    specification = importlib.util.spec_from_file_location("recipe_pairs", path)
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return script_module(EXAMPLES / "train-a-pair" / "pairs.py")
 
 
 def test_some_blocks_of_fitting_pairs_are_chosen(

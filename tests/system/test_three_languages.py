@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
-from console import command
+from console import ROOT, command, script_module
 from safetensors.torch import load_file
 from toys import invented_words
 
@@ -24,7 +23,6 @@ from bitextfilter.models.folders import ATTRIBUTION, unverified, writing_folder
 from bitextfilter.scoring.background import BACKGROUND
 from bitextfilter.training.multilingual_training import SAMPLE_ROWS, MultilingualTraining
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = ("aa", "ba", "ce")
 ADDED = "dv"
 WORDS = [invented_words(seed, 200) for seed in range(4)]
@@ -403,11 +401,7 @@ def test_the_recipe_exchanges_rare_ngrams_for_those_of_a_language_that_has_few(h
 
     A new n-gram has the direction of its text, and twice the length of others.
     """
-    path = EXAMPLES / "train-multi" / "ngrams.py"
-    specification = importlib.util.spec_from_file_location("ngrams", path)
-    assert specification is not None and specification.loader is not None
-    recipe = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(recipe)
+    recipe = script_module(ROOT / "examples" / "train-multi" / "ngrams.py")
     news = ["щука щука щукаю", "щука\u2028ехала", "ехала"]
     (home / "news.tsv").write_text("".join(f"-\t{text}\n" for text in news), encoding="utf-8")
     options = ["--taught", f"aa,ce={home / 'news.tsv'}@2", str(home / "news.npy")]
