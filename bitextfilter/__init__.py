@@ -30,9 +30,9 @@ if TYPE_CHECKING:
         explain,
         load,
         mine,
+        named_cut,
         pair_documents,
         recheck,
-        recommended,
         recovery,
     )
     from bitextfilter.errors import (
@@ -68,12 +68,12 @@ __all__ = [
     "fix",
     "load",
     "mine",
+    "named_cut",
     "noise",
     "pair_documents",
     "rank",
     "read_rows",
     "recheck",
-    "recommended",
     "recovery",
     "report",
     "sample",
@@ -87,8 +87,8 @@ _MODULES = {
     "api.pairs": {"read_rows"},
     "api.ranking": {"rank", "report", "sample", "split"},
     "api.scoring": {
-        *("align_documents", "explain", "load", "mine", "pair_documents"),
-        *("recheck", "recommended", "recovery"),
+        *("align_documents", "explain", "load", "mine", "named_cut", "pair_documents"),
+        *("recheck", "recovery"),
     },
 }
 

@@ -7,7 +7,7 @@
         filters:
           - BitextRulesFilter: {languages: [en, de]}
             module: bitextfilter.opusfilter
-          - BitextScoreFilter: {model: en-de, threshold: recommended}
+          - BitextScoreFilter: {model: en-de, threshold: balanced}
             module: bitextfilter.opusfilter
 
 This module alone imports ``opusfilter``, which the user has.
@@ -26,8 +26,10 @@ import opusfilter
 from bitextfilter.api.cleaning import Filter
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import is_blank
+from bitextfilter.models.folders import CUTS
 from bitextfilter.scoring.model import load
-from bitextfilter.scoring.thresholds import recommended_threshold
+from bitextfilter.scoring.thresholds import named_cut
+from bitextfilter.settings import none_of
 
 Pair = Sequence[str]
 
@@ -83,7 +85,8 @@ class BitextScoreFilter(_WindowFilter):
 
         Args:
             model: a shipped one or a folder, as ``--model`` takes it: ``multi:cs,pl``.
-            threshold: the least score that is kept; ``recommended``: the cut of the model.
+            threshold: the least score that is kept, or the name of a cut of the model:
+                ``lenient``, ``balanced`` or ``strict``.
             measure: such as ``cosine``; None for the model's default.
             threads: for each process of OpusFilter.
             device: ``cpu`` or ``cuda[:n]``.
@@ -96,10 +99,10 @@ class BitextScoreFilter(_WindowFilter):
         self.model = load(model, device, threads)
         self.measure = measure or self.model.default_measure
         self.model.check([self.measure])
-        if threshold == "recommended":
-            threshold = recommended_threshold(model, self.measure).threshold
         if isinstance(threshold, str):
-            raise SettingsError(f"threshold is a number or recommended, not {threshold!r}")
+            if threshold not in CUTS:
+                raise SettingsError(f"threshold is a number, or {none_of(threshold, CUTS)}")
+            threshold = named_cut(model, self.measure, threshold).threshold
         self.threshold = float(threshold)
 
     def accept(self, score: float | bool) -> bool:

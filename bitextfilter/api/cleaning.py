@@ -53,11 +53,11 @@ class Filter:
 
         Args:
             rules: one or several, in the form of ``--rule``: ``default``, ``numbers``,
-                ``length:maximum=80``, ``score>=0.5``, ``score>=recommended``. ``score`` is a
+                ``length:maximum=80``, ``score>=0.5``, ``score>=balanced``. ``score`` is a
                 pair's last member; other columns are numbers from 1, or from -1 for the last.
             languages: of both sides, in any usual spelling, for the rules that need them.
             without: names of rules to leave out.
-            model: of the scores, for a recommended cut, by its default measure; None for en-de.
+            model: of the scores, for a cut by name, by its default measure; None for en-de.
 
         Raises:
             SettingsError: a rule or a parameter is unknown, or a rule cannot run.
@@ -67,8 +67,8 @@ class Filter:
         from bitextfilter.filters.registry import columns_of, parse_rules, usable
 
         self._languages, self._model = languages_as("tag", languages), model
-        self._cut: list[int] = []
-        choices = parse_rules(names_of(rules, "rules"), self._recommended)
+        self._cut: list[tuple[int, str]] = []
+        choices = parse_rules(names_of(rules, "rules"), self._named_cut)
         left_out = names_of(without, "without")
         if unknown := sorted(set(left_out) - {choice.rule.name for choice in choices}):
             raise SettingsError(f"without {unknown[0]!r}: not one of the rules")
@@ -78,12 +78,12 @@ class Filter:
         self._places = {name: member_place(name) for name in columns_of(able)}
         self._pipeline = Pipeline(able)
 
-    def _recommended(self, column: str) -> float:
-        """Return the recommended cut of a column, whose scores will be checked."""
-        from bitextfilter.api.scoring import DEFAULT_MODEL, recommended
+    def _named_cut(self, column: str, name: str) -> float:
+        """Return a cut of a column, whose scores will be checked."""
+        from bitextfilter.api.scoring import DEFAULT_MODEL, named_cut
 
-        self._cut.append(member_place(column))
-        return recommended(self._model or DEFAULT_MODEL).threshold
+        self._cut.append((member_place(column), name))
+        return named_cut(self._model or DEFAULT_MODEL, name).threshold
 
     def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield the pairs that pass every rule, in order."""
@@ -92,7 +92,7 @@ class Filter:
     def explain(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, str]]:
         """Yield each pair with its verdict: ``keep``, or every rule that it fails, and why.
 
-        Raises InputError before the first if a cut is recommended, and the scores are of another
+        Raises InputError before the first if a cut is named, and the scores are of another
         model, and SettingsError if no pair has a column of the rules.
         """
         return self._explained(windows_of(pairs))
@@ -104,8 +104,8 @@ class Filter:
         for number, window in enumerate(windows):
             for place in self._places.values() if number == 0 else ():
                 check_member(window, place, "rules")
-            for place in self._cut if number == 0 else ():
-                cut_of(window, place, None, self._model)
+            for place, name in self._cut if number == 0 else ():
+                cut_of(window, place, name, None, self._model)
             sides = [pair[0] for pair in window], [pair[1] for pair in window]
             column = partial(_column, window, self._places)
             checked = self._pipeline.check(Pairs(*sides, self._languages, column))

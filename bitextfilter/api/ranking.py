@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bitextfilter.api.pairs import (
     Languages,
@@ -23,7 +23,7 @@ from bitextfilter.api.pairs import (
     names_of,
     windows_of,
 )
-from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, load, recommended
+from bitextfilter.api.scoring import DEFAULT_MODEL, Cut, cut_of, load, named_cut
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
@@ -45,7 +45,8 @@ def rank(
     top_lines: int | None = None,
     top_words: int | None = None,
     top_fraction: float | None = None,
-    min_score: float | Literal["recommended"] | None = None,
+    min_score: float | Cut | None = None,
+    right_share: float | str | None = None,
     count_side: str = "target",
     count: str = "words",
     order: str = "ranked",
@@ -62,7 +63,9 @@ def rank(
     Args:
         pairs: source, target, perhaps more, score.
         top_lines, top_words, top_fraction: most pairs, most words in total, largest share, 0 to 1.
-        min_score: lowest score, or ``recommended``: the cut of ``model`` for ``similarity``.
+        min_score: lowest score, or ``lenient``, ``balanced`` or ``strict``: a cut of ``model``.
+        right_share: part of the pairs that is right, 0 to 1, or ``estimate``, for scores
+            that are probabilities: ``min_score`` is one in such a corpus.
         count_side, count: words are those of ``source``, ``target`` or ``both``; ``characters``
             (without white space) or ``subwords`` of ``model`` may take their place.
         order: ``ranked``, or ``input`` for the order of the pairs.
@@ -74,10 +77,34 @@ def rank(
     """
     check_name("similarity", similarity, THRESHOLD_MEASURES)
     rows = [pair for window in windows_of(pairs, 3) for pair in window]
-    least = cut_of(rows, -1, similarity, model) if min_score == "recommended" else min_score
-    choice = _selection((top_lines, top_words, top_fraction), least, fold, (sample, seed))
+    if isinstance(min_score, str):
+        min_score = cut_of(rows, -1, min_score, similarity, model)
+    if right_share is not None:
+        min_score = _moved(rows, min_score, right_share, model)
+    choice = _selection((top_lines, top_words, top_fraction), min_score, fold, (sample, seed))
     keys = [-member_number(row, -1) for row in rows]
     return _kept(rows, keys, choice, _Unit(count_side, count, model), order)
+
+
+def _moved(
+    rows: Sequence[Pair],
+    least: float | None,
+    share: float | str,
+    model: Model | str | Path | None,
+) -> float:
+    """Return the least score that is a probability *least* in a corpus with the right *share*."""
+    import numpy as np
+
+    from bitextfilter.scoring.calibration import ESTIMATE, corpus_cut
+
+    if isinstance(share, str):
+        check_name("right_share", share, (ESTIMATE,))
+    model = DEFAULT_MODEL if model is None else model
+    loaded = load(model) if isinstance(model, str | Path) else model
+    if least is None or loaded.calibration is None:
+        raise SettingsError("right_share needs min_score, and a model with a calibration")
+    scores = np.array([member_number(row, -1) for row in rows], np.float64)
+    return corpus_cut(loaded.calibration, scores, least, share).least
 
 
 @checked(**_BUDGETS, clusters=">= 1", drop_similar=">= -1, <= 1", seed=">= 0")
@@ -309,12 +336,12 @@ def report(
         columns: members of a pair that are its scores, from 1, or from -1 for the last.
         names: of the scores, in this order; none for ``score``, or ``column 3``.
         against: pairs whose figures stand beside these.
-        model: marks the cuts that it recommends for the measures in ``names``.
+        model: marks its balanced cuts for the measures in ``names``.
         label, reasons: members that are a label, and the reasons against a pair.
         title, languages, count: of the page; of both sides; unit of lengths, or ``characters``.
         shown, seed: pairs shown for each tenth, and the seed of the sample.
 
-    Raises SettingsError for a bad value, or if the model recommends no cut for any name.
+    Raises SettingsError for a bad value, or if the model has no cut for any name.
     """
     places = _places(columns, label, reasons)
     names, sides = _names(names, columns), languages_as("tag", languages) or ("", "")
@@ -389,11 +416,11 @@ def _corpus(
 
 
 def _cuts(model: Model | str | Path, names: Sequence[str]) -> dict[str, float]:
-    """Return the recommended cuts by the names of scores; SettingsError if there is none."""
+    """Return the balanced cuts by the names of scores; SettingsError if there is none."""
     cuts, problems = dict[str, float](), list[SettingsError]()
     for name in names:
         try:
-            cuts[name] = recommended(model, name).threshold
+            cuts[name] = named_cut(model, measure=name).threshold
         except SettingsError as error:
             problems.append(error)
     if not cuts:

@@ -1,4 +1,4 @@
-"""Models, their recommended cuts, explanations of scores, recovery, and what models find.
+"""Models, their cuts, explanations of scores, recovery, and what models find.
 
 They find translations in collections of sentences and of documents, and align sentences.
 """
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from bitextfilter.evaluation.recovery import Recovery, RowScorer
     from bitextfilter.mining.comparable import MiningSettings
     from bitextfilter.scoring.model import Model
-    from bitextfilter.scoring.thresholds import Threshold
+    from bitextfilter.scoring.thresholds import NamedCut
 
 DEFAULT_MODEL = "en-de"
+Cut = Literal["lenient", "balanced", "strict"]
+"""The names of cuts of scores."""
 _DEVICE = re.compile("auto|cpu|cuda(:[0-9]+)?")
 _CHECKED = 1000
 """First pairs among which some are scored again."""
@@ -94,38 +96,46 @@ def _check_languages(name: str) -> None:
 
 
 @checked()
-def recommended(
-    model: Model | str | Path = DEFAULT_MODEL, measure: str | None = None, use: str | None = None
-) -> Threshold:
-    """Return the threshold that a model recommends, as ``--min-score recommended`` takes it.
+def named_cut(
+    model: Model | str | Path = DEFAULT_MODEL,
+    name: str = "balanced",
+    measure: str | None = None,
+    use: str | None = None,
+) -> NamedCut:
+    """Return a cut of a model by its name, as ``--min-score balanced`` takes it.
 
-    Its ``threshold`` is the least score of a pair that is kept; ``precision``, ``recall`` and
-    ``noise_share``, 0 to 1, and ``rows`` tell how it was estimated.
+    Its ``threshold`` is the least score of a pair that is kept; ``right`` and ``wrong``, 0 to 1,
+    are the shares of right and wrong rows that it is expected to keep.
 
     Args:
         model: a model, its name, with languages at its end if it has more than two, or its folder.
+        name: ``lenient``, ``balanced`` or ``strict``.
         measure: a measure of :meth:`Model.score`, or ``joint``, that of ``mine``; None for the
             default of the model.
         use: ``filtering`` or ``mining``; None for mining with ``joint``, else filtering.
 
     Raises SettingsError if there is none, NotFoundError for no such model.
     """
+    from bitextfilter.models.folders import CUTS
     from bitextfilter.scoring.measures import THRESHOLD_MEASURES
-    from bitextfilter.scoring.thresholds import USES, measure_of, recommended_threshold
+    from bitextfilter.scoring.thresholds import USES, measure_of
+    from bitextfilter.scoring.thresholds import named_cut as cut_of_model
 
+    check_name("name", name, CUTS)
     check_name("measure", measure, THRESHOLD_MEASURES)
     check_name("use", use, USES)
-    name = str(model) if isinstance(model, str | Path) else model.name
-    return recommended_threshold(name, measure_of(name, measure, None), use)
+    named = str(model) if isinstance(model, str | Path) else model.name
+    return cut_of_model(named, measure_of(named, measure, None), name, use)
 
 
 def cut_of(
     pairs: Sequence[Sequence[Any]],
     place: int,
+    name: str,
     similarity: str | None,
     model: Model | str | Path | None,
 ) -> float:
-    """Return the recommended cut of scores by a model, that of the default measure if not named.
+    """Return a cut of scores by a model, that of the default measure if not named.
 
     Raises InputError if the scores of the pairs, their members at *place*, are of another model. A
     UserWarning tells where margins may be.
@@ -134,7 +144,7 @@ def cut_of(
 
     model = DEFAULT_MODEL if model is None else model
     loaded = load(model) if isinstance(model, str | Path) else model
-    found = recommended(loaded, similarity)
+    found = named_cut(loaded, name, similarity)
     rows = []
     for index, pair in enumerate(pairs[:_CHECKED]):
         if isfinite(score := member_number(pair, place)):
@@ -281,7 +291,7 @@ def mine(
     similarity: str | None = None,
     retrieval: str = "max",
     neighbours: int = 4,
-    min_score: float | Literal["recommended", "none"] | None = None,
+    min_score: float | Literal["balanced", "none"] | None = None,
 ) -> list[tuple[str, str, float]]:
     """Find translations in two collections of sentences, as ``bitext-align`` does.
 
@@ -294,7 +304,7 @@ def mine(
             ``csls`` if the model has no classifier.
         retrieval: ``forward``, ``backward``, ``intersect`` or ``max``.
         neighbours: candidates per sentence, and neighbours in a margin.
-        min_score: lowest score; ``recommended`` for the model's cut, ``none`` for no cut, None for
+        min_score: lowest score; ``balanced`` for the model's cut, ``none`` for no cut, None for
             the model's cut if it has one: a UserWarning tells where it has not.
 
     Raises SettingsError for an unknown value, a measure that the model lacks, or a cut that it
@@ -332,13 +342,13 @@ def _mined(
 
 
 def _least(
-    model: Model, similarity: str, asked: float | Literal["recommended", "none"] | None
+    model: Model, similarity: str, asked: float | Literal["balanced", "none"] | None
 ) -> float | None:
     """Return the lowest score of mined pairs."""
     if asked == "none" or isinstance(asked, int | float):
         return None if asked == "none" else asked
     try:
-        return recommended(model, similarity, "mining").threshold
+        return named_cut(model, measure=similarity, use="mining").threshold
     except SettingsError as error:
         if asked is not None:
             raise
@@ -386,7 +396,7 @@ def pair_documents(
     sources: Mapping[str, Sequence[str]],
     targets: Mapping[str, Sequence[str]],
     *,
-    min_score: float | Literal["recommended", "none"] = "recommended",
+    min_score: float | Literal["balanced", "none"] = "balanced",
     neighbours: int = 10,
 ) -> list[tuple[str, str, float]]:
     """Find which documents are translations of each other, as ``bitext-pair-documents`` does.
@@ -397,12 +407,12 @@ def pair_documents(
     Args:
         model: a model of both languages.
         sources, targets: names of documents → their sentences, at least one each.
-        min_score: lowest probability; ``recommended`` for 0.8, ``none`` for all.
+        min_score: lowest probability; ``balanced`` for 0.8, ``none`` for all.
         neighbours: candidates of a document.
 
     Raises SettingsError for a document without sentences, or neighbours below 1.
     """
-    from bitextfilter.mining.document_pairs import RECOMMENDED_SCORE
+    from bitextfilter.mining.document_pairs import BALANCED_SCORE
     from bitextfilter.text.words import sentence_list
 
     sides = [
@@ -412,7 +422,7 @@ def pair_documents(
     if empty := [name for side in sides for name, sentences in side.items() if not sentences]:
         raise SettingsError(f"the document {empty[0]!r} has no sentences")
     if isinstance(min_score, str):
-        min_score = {"recommended": RECOMMENDED_SCORE, "none": -math.inf}[min_score]
+        min_score = {"balanced": BALANCED_SCORE, "none": -math.inf}[min_score]
     return _paired(model, sides, neighbours, min_score)
 
 

@@ -36,7 +36,6 @@ from bitextfilter.commands.frame.documents import (
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
     COUNT,
-    RECOMMENDED,
     Common,
     ModelOptions,
     NumberRange,
@@ -53,6 +52,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import locked
 from bitextfilter.io.rows import Row, RowReader, TextColumn, row_windows
 from bitextfilter.io.work_folder import passing_folder
+from bitextfilter.models.folders import BALANCED
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class _Settings:
     )
     min_score: Cut = option(
         "--min-score X",
-        "Leave out pairs below X: a number, recommended (the model's cut) or none  [default: "
-        "recommended, if the model has such a cut]",
+        "Leave out pairs below X: a number, balanced (the model's cut) or none  [default: "
+        "balanced, if the model has such a cut]",
         as_optional_min_score,
     )
     keep_duplicates: bool = flag("--keep-duplicates", "Write a pair for each copy of its lines.")
@@ -292,7 +292,7 @@ def _mining_settings(run: Run, model: Model | None, settings: _Settings) -> Mini
 def _least_score(run: Run, model: Model | None, similarity: str, asked: Cut) -> float:
     """Return the least score of pairs, as float32: --min-score, or the model's cut, or -inf.
 
-    Raises SettingsError where the model's cut is asked for, and it recommends none.
+    Raises SettingsError where the model's cut is asked for, and it has none.
     """
     import numpy as np
 
@@ -302,11 +302,11 @@ def _least_score(run: Run, model: Model | None, similarity: str, asked: Cut) -> 
         return float(np.float32(asked))
     try:
         if model is None:
-            raise SettingsError("given vectors have no recommended cut; give --min-score X")
+            raise SettingsError("given vectors have no balanced cut; give --min-score X")
         assert run.model_name is not None
-        return float(np.float32(run.recommended_cut(run.model_name, similarity, "mining")))
+        return float(np.float32(run.named_cut(run.model_name, similarity, use="mining")))
     except SettingsError as error:
-        if asked == RECOMMENDED:
+        if asked == BALANCED:
             raise
         doubt = f"wrong pairs are written, too: {error}"
         run.afterwards(partial(run.warn, doubt))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -26,7 +26,6 @@ from bitextfilter.commands.frame.documents import (
 )
 from bitextfilter.commands.frame.given import VectorFiles
 from bitextfilter.commands.frame.options import (
-    RECOMMENDED,
     MinScore,
     ModelOptions,
     argument,
@@ -41,6 +40,7 @@ from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.documents import FileUses, ListedPair, read_document_list
 from bitextfilter.io.files import open_output, stream_name
 from bitextfilter.mining.chunks import LinkSettings
+from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
@@ -86,8 +86,8 @@ DOCUMENT_OPTIONS = "documents by classifier largest skip numbers split keep_goin
 
 _PAIRS = LinkForm()
 
-Cut = MinScore | Literal["none"] | None
-"""Value of --min-score; None: recommended, where that is known."""
+Cut = MinScore | None
+"""Value of --min-score; None: balanced, where that is known."""
 
 
 def given_options() -> set[str]:
@@ -134,8 +134,8 @@ class _Settings:
     target: str | None = argument(required=False)
     min_score: Cut = option(
         "--min-score X",
-        "Leave out links below X: a number, none, or recommended: those among links that score low"
-        "  [default: recommended by a model, else none]",
+        "Leave out links below X: a number, none, or balanced: those among links that score low"
+        "  [default: balanced by a model, else none]",
         as_optional_min_score,
     )
 
@@ -235,15 +235,15 @@ def write_alignments(
 def _cut(run: Run, asked: Cut, by_model: bool) -> Callable[[Sequence[Link]], list[Link]]:
     """Return the function that leaves out links by --min-score, and counts them.
 
-    Raises UsageError where the recommended cut is asked for, and not known.
+    Raises UsageError where the balanced cut is asked for, and not known.
     """
     from bitextfilter.mining.documents import LEAST_MEAN, mean_scores
 
-    if asked == RECOMMENDED and not by_model:
-        raise click.UsageError("--min-score recommended is for --by model")
-    recommended = by_model and asked in (None, RECOMMENDED)
-    least = asked if isinstance(asked, float) else LEAST_MEAN if recommended else -inf
-    if recommended:
+    if asked == BALANCED and not by_model:
+        raise click.UsageError(f"--min-score {BALANCED} is for --by model")
+    balanced = by_model and asked in (None, BALANCED)
+    least = asked if isinstance(asked, float) else LEAST_MEAN if balanced else -inf
+    if balanced:
         run.facts["min score"] = f"mean of five >= {LEAST_MEAN}"
         run.note(
             f"links are left out where the mean score of a link and two on either side is below"
@@ -251,7 +251,7 @@ def _cut(run: Run, asked: Cut, by_model: bool) -> Callable[[Sequence[Link]], lis
         )
 
     def keep(links: Sequence[Link]) -> list[Link]:
-        judged = mean_scores(links) if recommended else [link.score for link in links]
+        judged = mean_scores(links) if balanced else [link.score for link in links]
         kept = kept_links(links, least, judged)
         if below := len(kept) - len(links):  # one more for each
             run.counts["below the cut"] += below

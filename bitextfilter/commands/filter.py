@@ -31,6 +31,7 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import RowReader, TextColumn, WantedColumn
 from bitextfilter.io.workers import map_as_it_pays
+from bitextfilter.models.folders import CUTS
 
 if TYPE_CHECKING:
     from bitextfilter.filters.pipeline import FilteredLines, LineFilter, Pipeline, Tally
@@ -66,7 +67,7 @@ class _Settings:
     )
     languages: tuple[str, str] | None = languages_option(tags=True)
     folder: str | None = option(
-        "--model NAME|DIR", "Take the languages, and a recommended cut, from this model."
+        "--model NAME|DIR", "Take the languages, and a cut by name, from this model."
     )
     one: str | None = option("--one LANG", "Rows are texts of this language, not pairs.", as_tag)
     where: int | str | None = option(
@@ -127,7 +128,7 @@ def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
 
         bitext-filter --languages en,de < pairs.tsv > kept.tsv
         bitext-filter --rule default --rule length:maximum=80 --rule numbers < pairs.tsv
-        bitext-score < pairs.tsv | bitext-filter --rule default --rule score:min=recommended
+        bitext-score < pairs.tsv | bitext-filter --rule default --rule "score>=balanced"
         bitext-filter --one de < german.txt > kept.txt
     """
     if settings.listed:
@@ -167,8 +168,8 @@ def _usable_rules(
     from bitextfilter.filters.registry import usable, without
 
     rules, languages = _rules_asked_for(run, settings, measure)
-    if measure and not any(fact.startswith("recommended") for fact in run.facts):
-        raise click.UsageError("--similarity is for a recommended cut, and no rule has one")
+    if measure and not any(fact.startswith(CUTS) for fact in run.facts):
+        raise click.UsageError("--similarity is for a cut by name, and no rule has one")
     if languages is None and settings.folder is not None:
         from bitextfilter.models.folders import languages_of
 
@@ -199,23 +200,25 @@ def _rules_asked_for(
     from bitextfilter.filters.registry import parse_rules
     from bitextfilter.filters.rules_file import read_rules
 
-    recommend = partial(_recommended, run, settings, measure)
+    named = partial(_named_cut, run, settings, measure)
     specs = settings.specs or (("default",) if settings.file is None else ())
     try:
-        rules = parse_rules(specs, recommend)
+        rules = parse_rules(specs, named)
     except SettingsError as error:
         raise click.UsageError(f"--rule: {error}") from error
     known = settings.languages if settings.one is None else (settings.one,)
     if settings.file is None:
         return rules, known
-    read = read_rules(settings.file, recommend)
+    read = read_rules(settings.file, named)
     return (*rules, *read.rules), known or read.languages
 
 
-def _recommended(run: Run, settings: _Settings, similarity: str | None, column: str) -> float:
-    """Return the recommended cut of the scores in a column, by its name or --similarity."""
+def _named_cut(
+    run: Run, settings: _Settings, similarity: str | None, column: str, name: str
+) -> float:
+    """Return a cut of the scores in a column, by its name or --similarity."""
     if settings.one is not None:
-        raise SettingsError(f"column {column}: a recommended cut is of pairs, not of --one")
+        raise SettingsError(f"column {column}: a cut by name is of pairs, not of --one")
     from bitextfilter.models.folders import languages_of, naming_pair
     from bitextfilter.scoring.thresholds import measure_of
 
@@ -230,7 +233,7 @@ def _recommended(run: Run, settings: _Settings, similarity: str | None, column: 
             f"column {column}: use its name in the header, or give its measure with --similarity"
         )
     measure = measure_of(model, similarity, None if plain else column)
-    cut = run.recommended_cut(model, measure)
+    cut = run.named_cut(model, measure, name)
     where = -1 if column == "score" and not run.row_settings.header else as_column(column)
     run.row_checks.others += (CutCheck(model, measure, where),)
     return cut

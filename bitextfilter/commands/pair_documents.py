@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,7 +22,6 @@ from bitextfilter.commands.frame.documents import (
 from bitextfilter.commands.frame.options import (
     COUNT,
     DIGITS,
-    RECOMMENDED,
     MinScore,
     ModelOptions,
     argument,
@@ -43,6 +42,7 @@ from bitextfilter.io.documents import (
 from bitextfilter.io.files import locked
 from bitextfilter.io.records import json_bytes
 from bitextfilter.io.work_folder import passing_folder
+from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
     from bitextfilter.mining.comparable import Mined
@@ -60,11 +60,11 @@ class _Settings:
 
     source: str = argument()
     target: str = argument()
-    min_score: MinScore | Literal["none"] = option(
+    min_score: MinScore = option(
         "--min-score X",
-        "Leave out pairs below X: a number, recommended (0.8) or none.",
+        "Leave out pairs below X: a number, balanced (0.8) or none.",
         as_optional_min_score,
-        RECOMMENDED,
+        BALANCED,
     )
     neighbours_count: int = option(
         "-k --neighbours-count K", "Candidates of a document.", COUNT, 10
@@ -217,15 +217,15 @@ def _some_sentences(store: DocumentStore) -> list[str]:
     ]
 
 
-def _least(run: Run, asked: MinScore | Literal["none"]) -> float:
+def _least(run: Run, asked: MinScore) -> float:
     """Return the least score of pairs, as float32."""
     import numpy as np
 
-    from bitextfilter.mining.document_pairs import RECOMMENDED_SCORE
+    from bitextfilter.mining.document_pairs import BALANCED_SCORE
 
     if asked == NO_CUT:
         return -inf
-    least = RECOMMENDED_SCORE if asked == RECOMMENDED else asked
+    least = BALANCED_SCORE if asked == BALANCED else asked
     run.facts["min score"] = least
     return float(np.float32(least))
 

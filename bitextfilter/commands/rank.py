@@ -15,19 +15,19 @@ from bitextfilter.commands.frame.cuts import Budget, CutCheck, CutMeasure, write
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, languages_of_columns, rows_of
 from bitextfilter.commands.frame.options import (
     NATURAL,
-    RECOMMENDED,
     MinScore,
     ModelOptions,
     as_amount,
     as_column,
     as_min_score,
     as_part,
+    as_right_share,
     option,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import WantedColumn
-from bitextfilter.models.folders import naming_pair
+from bitextfilter.models.folders import LENIENT, STRICT, naming_pair
 
 if TYPE_CHECKING:
     from bitextfilter.io.ranking import Ranked, ScoredRows, Selection, SelectionSettings
@@ -47,7 +47,14 @@ class _Settings:
         "--order", "Write the best first, or keep the input's order.", ["ranked", "input"], "ranked"
     )
     min_score: MinScore | None = option(
-        "--min-score S", "Keep rows of S or more; recommended: the cut of --model.", as_min_score
+        "--min-score S",
+        "Keep rows of S or more: a number, or a cut of --model: lenient, balanced, strict.",
+        as_min_score,
+    )
+    right_share: float | str | None = option(
+        "--right-share SHARE|estimate",
+        "Part of the rows that is right: --min-score is a probability in such a corpus.",
+        as_right_share,
     )
     fold: tuple[int, int] | None = option(
         "--fold I/K", "Take the I-th of K parts; 1 is the worst.", as_part
@@ -59,6 +66,8 @@ class _Settings:
         """Refuse options that would do nothing."""
         if self.sample is None and self.seed is not None:
             raise click.UsageError("--seed is for --sample")
+        if self.right_share is not None and self.min_score in (None, LENIENT, STRICT):
+            raise click.UsageError("--right-share needs a --min-score: a number, or balanced")
 
     def choice(self, budget: Budget, least: float | None) -> SelectionSettings:
         """Return the choice of rows, with the lowest score to keep."""
@@ -83,12 +92,17 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     --min-score are kept. --fold and --sample come first: the fold is of all rows, the sample of
     the rows of the fold that pass --min-score.
 
-    --min-score recommended takes the threshold that --model recommends for --similarity; without
-    --similarity, for the measure that the header names, or for the default of bitext-score. Some
-    rows are scored again: scores of another model than --model are refused.
+    --min-score balanced takes the cut that --model has for --similarity; without --similarity, for
+    the measure that the header names, or for the default of bitext-score. Of probabilities it is
+    0.5; lenient keeps 95 % of the right rows of labelled crawls, strict passes 5 % of the wrong
+    ones. A line on stderr says what is to be expected of the languages at hand. Some rows are
+    scored again: scores of another model than --model are refused.
+
+    Probabilities are of a crawl in which 43 % of the rows are right. --right-share takes another
+    share, or estimates it from the scores of all rows, and moves the cut; it says what it found.
 
     --top-words counts words between white space; for languages without spaces, --count characters
-    (without white space) or subwords. Only this and the recommended cut read --scol and --tcol.
+    (without white space) or subwords. Only this and a cut by name read --scol and --tcol.
 
     --rejects gets the other rows, with their rank or score as the reason. All rows wait in a
     temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory.
@@ -96,15 +110,18 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     Example:
 
         bitext-score < pairs.tsv | bitext-rank --top-words 10M > best.tsv
-        bitext-rank --column mlp --header --min-score recommended --order input < scored.tsv
+        bitext-rank --column probability --header --min-score strict --order input < scored.tsv
+        bitext-rank --min-score 0.5 --right-share estimate < scored.tsv > right.tsv
         bitext-rank --fold 3/10 --sample 20 --seed 7 -i scored.tsv.gz
     """
-    if settings.min_score != RECOMMENDED and cut.similarity is not None:
-        raise click.UsageError("--similarity is for --min-score recommended")
+    if not isinstance(settings.min_score, str) and cut.similarity is not None:
+        raise click.UsageError("--similarity is for a --min-score by name, as balanced")
     incoming = _Incoming(run, settings, budget)
     output = run.output()
     least = incoming.least(cut.similarity)
     ranked = incoming.read()
+    if settings.right_share is not None:
+        least = _moved(run, incoming.model, settings.right_share, least, ranked)
     selection = ranked.select(settings.choice(budget, least))
     _tell(run, settings, ranked, selection)
     budget.tell(run, ranked, selection)
@@ -134,13 +151,16 @@ class _Incoming:
         self._ranking = Ranking(run.enter(Spill()), self._best_first)
         self._gaps = array("Q")
         self._newline: bytes | None = None
+        self.model = ""
+        """The model of the scores, once :meth:`least` has looked at them."""
 
     def least(self, similarity: str | None) -> float | None:
         """Return the number of --min-score, for the measure of --similarity if it is given."""
         from bitextfilter.scoring.thresholds import measure_of
 
         wanted, run, reader = self._settings.min_score, self._run, self.reader
-        if wanted != RECOMMENDED:
+        moved = self._settings.right_share is not None
+        if not isinstance(wanted, str) and not moved:
             return wanted
         lines = reader.ahead(CHECKED_ROWS)
         model = str(run.model_name)
@@ -148,7 +168,10 @@ class _Incoming:
             model = naming_pair(model, languages_of_columns(run, rows_of(run, reader, lines)))
         column = None if reader.header is None else reader.column_name(self._place)
         measure = measure_of(model, similarity, column)
-        cut = run.recommended_cut(model, measure)
+        if moved and measure != "probability":
+            raise click.UsageError(f"--right-share is for probabilities, and these are {measure}")
+        self.model = model
+        cut = run.named_cut(model, measure, wanted) if isinstance(wanted, str) else wanted
         CutCheck(model, measure, self._settings.column)(run, reader, lines)
         return cut
 
@@ -184,6 +207,19 @@ class _Incoming:
         """Return the line number of a good row by its index."""
         first = 1 if self.reader.header is None else 2
         return first + index + bisect_right(self._gaps, index)
+
+
+def _moved(run: Run, model: str, share: float | str, least: float | None, ranked: Ranked) -> float:
+    """Return the least score that is a probability *least* in a corpus with the right *share*."""
+    from bitextfilter.models.folders import find_model
+    from bitextfilter.scoring.calibration import corpus_cut, load_calibration
+
+    calibration = load_calibration(find_model(model))
+    assert calibration is not None and least is not None, "the measure is probability"
+    cut = corpus_cut(calibration, ranked.scores(), least, share)
+    run.facts["right share"] = cut.right_share
+    run.note(cut.note(least, isinstance(share, str)))
+    return cut.least
 
 
 def _tell(run: Run, settings: _Settings, ranked: Ranked, selection: Selection) -> None:

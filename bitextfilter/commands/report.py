@@ -61,7 +61,7 @@ class _Settings:
         "--against FILE", "Show FILE beside the input: rows with the same columns."
     )
     model: str | None = option(
-        "--model NAME|DIR", "Mark the cuts that this model recommends, the one of the scores."
+        "--model NAME|DIR", "Mark the balanced cuts of this model, the one of the scores."
     )
     label: int | str | None = option(
         "--label COLUMN", "Column of a label, such as a noise.", as_column
@@ -159,7 +159,7 @@ def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
     runs = [] if filter_run is None else [(filter_run.name, filter_run.manifest)]
     runs += [(Path(name).name, read_run(name)) for name in settings.manifests]
     names = _score_names(settings, reader)
-    recommended = _recommended(run, settings, names)
+    cuts = _cuts(run, settings, names)
     corpora = [_corpus(run, settings, reader, names)]
     if settings.against is not None:
         other = run.rows(_columns(run, settings), settings.against)
@@ -170,7 +170,7 @@ def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
         settings.title or " against ".join(corpus.name for corpus in corpora),
         languages=SideLanguages(*(settings.languages or ("", ""))),
         each=settings.pairs,
-        recommended=recommended,
+        cuts=cuts,
         reasons=settings.reasons is not None,
         filter_run=filter_run,
         runs=runs,
@@ -200,8 +200,8 @@ def _check_names(settings: _Settings, reader: RowReader, other: RowReader) -> No
         )
 
 
-def _recommended(run: Run, settings: _Settings, names: Sequence[str]) -> dict[str, float]:
-    """Return the cuts that the model recommends, by the names of scores; warn of none at all."""
+def _cuts(run: Run, settings: _Settings, names: Sequence[str]) -> dict[str, float]:
+    """Return the balanced cuts of the model, by the names of scores; warn of none at all."""
     if settings.model is None:
         return {}
     model, cuts, problems = settings.model, {}, []
@@ -209,7 +209,7 @@ def _recommended(run: Run, settings: _Settings, names: Sequence[str]) -> dict[st
         model = naming_pair(model, settings.languages)
     for name in names:
         try:
-            cuts[name] = run.recommended_cut(model, name)
+            cuts[name] = run.named_cut(model, name)
         except SettingsError as error:
             problems.append(str(error))
     if not cuts:

@@ -105,7 +105,7 @@ def main(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> N
     Example:
 
         bitext-score --digits 1 < pairs.tsv | bitext-sample --top-words 10M > sample.tsv
-        bitext-rank --min-score recommended < scored.tsv | bitext-sample --top-lines 10k > some.tsv
+        bitext-rank --min-score balanced < scored.tsv | bitext-sample --top-lines 10k > some.tsv
         bitext-sample --drop-similar 0.9 --rejects gone.tsv < scored.tsv > distinct.tsv
     """
     settings.check(budget)

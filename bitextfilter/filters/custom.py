@@ -206,7 +206,7 @@ class ColumnRule(InColumn):
 
     A column is a number, negative from the end, or a name of the header; ``score`` without a
     header is the last one. ``>`` and ``<`` exclude the bound itself. A row without a number there
-    fails. ``bitext-models show`` gives the recommended bounds of a model's scores.
+    fails. ``bitext-models show`` gives the cuts of a model's scores.
     """
 
     name = "column"

@@ -119,7 +119,7 @@ class Explainer:
         """Return the scores of pairs, as logits or twentieths."""
         sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
         scores = self._score(sources, targets)
-        if self._measure != "mlp":
+        if self._measure not in ("mlp", "probability"):
             return scores.astype(np.float64) * _TWENTIETHS
         bounded = np.clip(scores.astype(np.float64), 1e-12, 1 - 1e-7)
         return np.asarray(np.log(bounded / (1 - bounded)))

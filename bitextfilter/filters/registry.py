@@ -25,6 +25,7 @@ from bitextfilter.filters import (
 )
 from bitextfilter.filters.pairs import SIDES
 from bitextfilter.filters.rule import LanguagePair, Rule, sides_of
+from bitextfilter.models.folders import CUTS
 from bitextfilter.settings import nearest
 
 _MODULES = (shape, repetition, language, likeness, web, agreement, figures, fluency, custom)
@@ -39,11 +40,8 @@ RULES: dict[str, type[Rule]] = {
 
 _COMPARISON = re.compile(r"([^<>=:,]+?)\s*(>=|<=|>|<)\s*([-+.\w]+)")
 _PARAMETER = re.compile(r",(?=[a-z][a-z_-]*=)")
-_RECOMMENDED = "recommended"
-"""Minimum of a column: the number that the model recommends."""
-
-Recommend = Callable[[str], float]
-"""Returns that number for a column by its name in a rule. May raise SettingsError."""
+NamedCut = Callable[[str, str], float]
+"""Returns such a number for a column and a cut, by their names. May raise SettingsError."""
 
 _MODULE = "module:"
 """Start of a rule's name that is the path of a class in Python."""
@@ -51,21 +49,21 @@ _MODULE = "module:"
 _SHORT = {"min": "minimum", "max": "maximum"}
 
 
-def parse_rule(text: str, recommend: Recommend | None = None) -> Rule:
+def parse_rule(text: str, named_cut: NamedCut | None = None) -> Rule:
     """Make a rule of ``NAME``, ``NAME:key=value,key=value`` or ``COLUMN>=NUMBER``.
 
     ``NAME`` may be ``module:package.Class``: a class of your own, which is imported.
 
     A comma separates parameters only if a key and ``=`` follow it. ``min`` and ``max`` are short
-    for ``minimum`` and ``maximum``; ``score:`` for ``column:column=score,``. With *recommend*,
-    the minimum of a column may be ``recommended``. Raises SettingsError for an unknown rule or
+    for ``minimum`` and ``maximum``; ``score:`` for ``column:column=score,``. With *named_cut*,
+    the minimum of a column may be one of ``CUTS``. Raises SettingsError for an unknown rule or
     parameter, or an invalid value.
     """
     if comparison := _COMPARISON.fullmatch(text.strip()):
         where, sign, number = comparison.groups()
         bound = "minimum" if sign[0] == ">" else "maximum"
         values = {"column": where, bound: number, "exclusive": "no" if sign[1:] else "yes"}
-        return make_rule("column", values, recommend)
+        return make_rule("column", values, named_cut)
     before = _MODULE if text.strip().startswith(_MODULE) else ""
     name, _, rest = text.strip().removeprefix(before).partition(":")
     name, values = before + name, {}
@@ -76,10 +74,10 @@ def parse_rule(text: str, recommend: Recommend | None = None) -> Rule:
         if key in values:
             raise SettingsError(f"rule {name!r}: {key} is given twice")
         values[key] = value
-    return make_rule(name.strip(), values, recommend)
+    return make_rule(name.strip(), values, named_cut)
 
 
-def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None = None) -> Rule:
+def make_rule(name: str, values: Mapping[str, Any], named_cut: NamedCut | None = None) -> Rule:
     """Make the rule *name* with parameter *values*, as text or typed.
 
     Names, values and errors are as in ``parse_rule``.
@@ -90,12 +88,12 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
     hints = typing.get_type_hints(rule)
     known = {key: typing.get_args(hints[key]) or (hints[key],) for key in defaults(rule)}
     made: dict[str, Any] = {}
-    if recommend is not None and issubclass(rule, custom.ColumnRule):
+    if named_cut is not None and issubclass(rule, custom.ColumnRule):
         where = str(values.get("column", rule.column))
-        least = (key for key in ("minimum", "min") if values.get(key) == _RECOMMENDED)
-        values = {**values, **{key: recommend(where) for key in least}}
-        if values.get("maximum", values.get("max")) == _RECOMMENDED:
-            raise SettingsError(f"rule {name!r}: the recommended cut is a minimum, not a maximum")
+        least = [key for key in ("minimum", "min") if values.get(key) in CUTS]
+        values = {**values, **{key: named_cut(where, str(values[key])) for key in least}}
+        if (most := values.get("maximum", values.get("max"))) in CUTS:
+            raise SettingsError(f"rule {name!r}: the {most} cut is a minimum, not a maximum")
     for key, value in values.items():
         field = _SHORT.get(key, key).replace("-", "_")
         if field not in known:
@@ -118,7 +116,7 @@ def _value(place: str, value: Any, kinds: tuple[type, ...]) -> Any:
     for kind in named:
         with suppress(ValueError, KeyError):
             return _TRUTHS[text.lower()] if kind is bool else kind(text)
-    near = nearest(text, [_RECOMMENDED]) if float in named else ""
+    near = nearest(text, CUTS) if float in named else ""
     raise SettingsError(
         f"{place}={text} is not {' or '.join(map(_KINDS.__getitem__, named))}{near}"
     )
@@ -257,15 +255,15 @@ class RuleSet(NamedTuple):
 
 
 def parse_rules(
-    specs: Iterable[str], recommend: Recommend | None = None
+    specs: Iterable[str], named_cut: NamedCut | None = None
 ) -> tuple[SelectedRule, ...]:
     """Make the rules of a command line.
 
     ``default`` stands for the default ones, ``default-paragraphs`` for those of paragraphs.
-    *recommend* and errors are as in ``parse_rule``.
+    *named_cut* and errors are as in ``parse_rule``.
     """
     return tuple(
-        SelectedRule(parse_rule(name, recommend), optional=spec in _SETS)
+        SelectedRule(parse_rule(name, named_cut), optional=spec in _SETS)
         for spec in specs
         for name in _SETS.get(spec, (spec,))
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.registry import (
-    Recommend,
+    NamedCut,
     RuleSet,
     SelectedRule,
     defaults,
@@ -33,7 +33,7 @@ _KEYS = ("default", "include", "languages", "rule", "without")
 
 
 def read_rules(
-    path: str | Path, recommend: Recommend | None = None, within: Sequence[Path] = ()
+    path: str | Path, named_cut: NamedCut | None = None, within: Sequence[Path] = ()
 ) -> RuleSet:
     """Read a TOML file of rules.
 
@@ -45,7 +45,7 @@ def read_rules(
 
     Args:
         path: the file.
-        recommend: as in ``parse_rule``.
+        named_cut: as in ``parse_rule``.
         within: the files that include this one, the outermost first.
 
     Raises NotFoundError, and SettingsError that names the file and the mistake.
@@ -55,8 +55,8 @@ def read_rules(
         raise SettingsError(f"included by itself: {' > '.join(map(str, chain))}")
     settings = read_toml(path)
     try:
-        included = [read_rules(one, recommend, chain) for one in _included(settings, Path(path))]
-        return _rule_set(settings, included, str(path), recommend)
+        included = [read_rules(one, named_cut, chain) for one in _included(settings, Path(path))]
+        return _rule_set(settings, included, str(path), named_cut)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
 
@@ -83,7 +83,7 @@ def _included(settings: Mapping[str, Any], file: Path) -> list[Path]:
 
 
 def _rule_set(
-    settings: Mapping[str, Any], included: Sequence[RuleSet], file: str, recommend: Recommend | None
+    settings: Mapping[str, Any], included: Sequence[RuleSet], file: str, named_cut: NamedCut | None
 ) -> RuleSet:
     """Return the rules of a file, after those of the files that it includes."""
     if unknown := set(settings) - set(_KEYS):
@@ -98,7 +98,7 @@ def _rule_set(
     for rules, theirs in included:
         before, known = _replaced(before, rules), theirs or known
     before = without(_with_default(before, settings.get("default")), names)
-    own = tuple(_own_rules(settings, file, recommend))
+    own = tuple(_own_rules(settings, file, named_cut))
     own_languages = languages and (read_language(languages[0]).tag, read_language(languages[1]).tag)
     return RuleSet(_replaced(before, own), own_languages or known)
 
@@ -114,7 +114,7 @@ def _with_default(rules: tuple[SelectedRule, ...], default: Any) -> tuple[Select
 
 
 def _own_rules(
-    settings: Mapping[str, Any], file: str, recommend: Recommend | None
+    settings: Mapping[str, Any], file: str, named_cut: NamedCut | None
 ) -> Iterator[SelectedRule]:
     """Yield the rules in the tables of a file."""
     tables = settings.get("rule", [])
@@ -124,7 +124,7 @@ def _own_rules(
         if not isinstance(name := table.get("name"), str):
             raise SettingsError(f"a rule has no name: {table}")
         values = {key: value for key, value in table.items() if key != "name"}
-        yield SelectedRule(make_rule(name, values, recommend), file=file)
+        yield SelectedRule(make_rule(name, values, named_cut), file=file)
 
 
 def _replaced(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ from bitextfilter.judge.judgements import Judgements
 from bitextfilter.models.checkpoint import bits_in
 from bitextfilter.models.folders import copy_model, model_digest, pair_of_more, writing_folder
 from bitextfilter.pairs.classifier import load_classifier, save_classifier
+from bitextfilter.scoring.calibration import (
+    Calibration,
+    calibration_inputs,
+    general_calibration,
+)
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.thresholds import (
     Threshold,
@@ -36,10 +42,13 @@ from bitextfilter.scoring.thresholds import (
     write_thresholds,
 )
 from bitextfilter.training.adaptation import AdaptationReport, GradedPairs, adapt_output
+from bitextfilter.training.calibration import LabelledInputs, fit_calibration
 from bitextfilter.training.classifier_training import ClassifierConfig, labelled_pairs
 
 _MEASURE = "mlp"
 _RECORD = "classifier.json"
+_GOOD = 0.5
+"""The least grade of a right row."""
 _JOINT = ("mlp", "joint")
 """Measures whose thresholds do not hold any more."""
 
@@ -94,9 +103,25 @@ class Learnt:
         offsets = classifier.offsets(sides, model.languages, model.processor.cut)
         graded = GradedPairs(labelled, sources, offsets)
         self.report: AdaptationReport = adapt_output(classifier, graded, seed)
+        self._calibration = self._calibrated(pairs, grades)
         order = sorted(range(len(places)), key=lambda n: judgements.sample.rows[places[n]].reason)
         both = np.column_stack([self.report.before, self.report.after])[order].astype(np.float64)
         self.rows: JudgedRows = replace(rows, names=("before", "after"), scores=both)
+
+    def _calibrated(self, pairs: Sequence[tuple[str, str]], grades: Floats) -> Calibration:
+        """Return the model's calibration with an offset by the labels, if they are enough.
+
+        The score of each row is by a classifier that was fitted without its label.
+        """
+        start = self.model.calibration or general_calibration()
+        right = grades >= _GOOD
+        inputs = self.model.calibration_inputs(*map(list, zip(*pairs, strict=True)))
+        held_out = calibration_inputs(self.report.after, inputs[:, 1], inputs[:, 2:])
+        group = LabelledInputs(self.model.languages, held_out, right, held_out[:0])
+        try:
+            return fit_calibration([group], start, facts=start.facts).calibration
+        except SettingsError:
+            return start
 
     def cuts(self, bootstrap: Bootstrap) -> dict[str, JudgedCut]:
         """Return the cut of the highest F1 before and after."""
@@ -126,6 +151,7 @@ class Learnt:
         with writing_folder(folder) as draft:
             copy_model(model.folder, draft)
             save_classifier(classifier, draft, bits)
+            self._calibration.write(draft)
             record = _record(model.folder)
             record["judgements"] = [*record.get("judgements", []), facts]
             (draft / _RECORD).write_bytes(json_bytes(record, indent=2))

@@ -52,6 +52,13 @@ ATTRIBUTION = "attribution.md"
 THRESHOLDS = "thresholds.json"
 """Recommended thresholds of its scores: see ``scoring/thresholds.py``."""
 
+CALIBRATION = "calibration.json"
+"""Probabilities by its scores: see ``scoring/calibration.py``."""
+
+CUTS = LENIENT, BALANCED, STRICT = "lenient", "balanced", "strict"
+"""Names of cuts of scores. Probabilities have all three: 95 % of the right rows kept, a probability
+of one half, 5 % of the wrong rows passed. Other measures have the balanced one: the highest F1."""
+
 SECOND = "second"
 """The folder of a second encoder within a model's, and the section of the configuration with its
 weight: see ``encoders/protocol.py``."""

@@ -109,7 +109,7 @@ def histogram_chart(
     span: tuple[float, float] | None = None,
     cut: float | None = None,
 ) -> Chart:
-    """Make the histogram of a score, as ``sorted_chart``; a recommended *cut* is a line."""
+    """Make the histogram of a score, as ``sorted_chart``; a balanced *cut* is a line."""
     across = axis(name, *_ends(ordered, span))
     edges = np.linspace(across.low, across.high, BINS + 1)
     counts = counted(ordered, edges)
@@ -125,7 +125,7 @@ def histogram_chart(
     marks: tuple[Boxes | Segments, ...] = (Boxes(_bars(edges, counts)),)
     if cut is not None:
         line = np.array([[cut, 0, cut, up.high]])
-        marks += (Segments(line, SECOND, f"recommended cut: {short_score(cut)}"),)
+        marks += (Segments(line, SECOND, f"balanced cut: {short_score(cut)}"),)
     return Chart(
         file,
         f"Histogram of {name}",

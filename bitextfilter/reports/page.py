@@ -91,13 +91,13 @@ def side_by_side(corpora: Sequence[Corpus], charts: Callable[[Corpus], list[Char
 class ScoreView:
     """The view of one score, at *place* in the surveys of corpora, each of n > 0 rows.
 
-    ``samples`` are those of the first corpus; ``recommended`` is a cut of the score.
+    ``samples`` are those of the first corpus; ``balanced`` is a cut of the score.
     """
 
     corpora: Sequence[Corpus]
     place: int
     samples: Sequence[Sample]
-    recommended: float | None = None
+    balanced: float | None = None
 
     @property
     def name(self) -> str:
@@ -131,10 +131,10 @@ class ScoreView:
 
     @property
     def cut(self) -> float | None:
-        """The recommended cut, if any row scores as low, and any as high."""
+        """The balanced cut, if any row scores as low, and any as high."""
         low, high = self.span
-        inside = self.recommended is not None and low <= self.recommended <= high
-        return self.recommended if inside else None
+        inside = self.balanced is not None and low <= self.balanced <= high
+        return self.balanced if inside else None
 
     @cached_property
     def charts(self) -> list[Chart]:
@@ -155,7 +155,7 @@ class ScoreView:
 
     @property
     def leads(self) -> list[str]:
-        """Range, median and mean in words, for each corpus; then the recommended cut, if any."""
+        """Range, median and mean in words, for each corpus; then the balanced cut, if any."""
         made = []
         for corpus, ordered in zip(self.corpora, self._ordered, strict=True):
             last = len(ordered) - 1
@@ -163,8 +163,8 @@ class ScoreView:
             mean = float(ordered.mean(dtype=np.float64))
             origin = f"{corpus.name}: from" if len(self.corpora) > 1 else "From"
             made.append(f"{origin} {low} to {high}; the median is {middle}, the mean {mean:.4g}.")
-        if self.recommended is not None:
-            made.append(f"The recommended cut is {short_score(self.recommended)}.")
+        if self.balanced is not None:
+            made.append(f"The balanced cut is {short_score(self.balanced)}.")
         return made
 
     def tenths(self, each: int) -> list[list[Sample]]:
@@ -185,7 +185,7 @@ class ScoreView:
         return {
             "name": self.name,
             "thresholds": [float(short_score(value)) for value in thresholds],
-            "recommended": None if self.cut is None else float(short_score(self.cut)),
+            "balanced": None if self.cut is None else float(short_score(self.cut)),
             "corpora": [self._cuts(place, thresholds) for place in range(len(self.corpora))],
             "samples": near_thresholds(order, self._sampled[order], thresholds),
         }
@@ -219,7 +219,7 @@ class Report:
     """A report on scored rows, on the rules of a filter run, and on other runs.
 
     ``corpora`` are one, or two side by side; pairs are shown of the first alone, ``each`` of them
-    at each tenth. ``reasons`` asks for the figure of those against pairs; ``recommended`` has cuts
+    at each tenth. ``reasons`` asks for the figure of those against pairs; ``cuts`` has cuts
     by the names of scores; ``runs`` are manifests with their names.
     """
 
@@ -227,7 +227,7 @@ class Report:
     title: str
     languages: SideLanguages = field(default_factory=SideLanguages)
     each: int = 10
-    recommended: Mapping[str, float] = field(default_factory=dict)
+    cuts: Mapping[str, float] = field(default_factory=dict)
     reasons: bool = False
     filter_run: FilterRun | None = None
     runs: Sequence[tuple[str, dict[str, Any]]] = ()
@@ -251,7 +251,7 @@ class Report:
         """A view of each score; none where a corpus has no rows."""
         names = () if self._empty else self.survey.names
         return [
-            ScoreView(self.corpora, place, self._samples, self.recommended.get(name))
+            ScoreView(self.corpora, place, self._samples, self.cuts.get(name))
             for place, name in enumerate(names)
         ]
 

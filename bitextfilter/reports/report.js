@@ -97,7 +97,7 @@
       this.totals = this.score.corpora.map((corpus) => corpus.kept.map((kept) => kept[0]));
       this.slider.max = this.score.thresholds.length - 1;
       this.listen();
-      if (this.score.recommended === null) this.keep(0.5); else this.recommend();
+      if (this.score.balanced === null) this.keep(0.5); else this.balance();
       for (const part of section.querySelectorAll(".card[hidden], .around")) part.hidden = false;
       this.talks = true;
     }
@@ -108,8 +108,8 @@
       for (const button of this.section.querySelectorAll("button[data-part]")) {
         button.addEventListener("click", () => this.keep(Number(button.dataset.part) / 100));
       }
-      const best = this.section.querySelector("button.recommended");
-      if (best) best.addEventListener("click", () => this.recommend());
+      const best = this.section.querySelector("button.balanced");
+      if (best) best.addEventListener("click", () => this.balance());
       for (const code of this.commands) {
         code.nextElementSibling.addEventListener("click", async () => {
           this.tell(await copy(code.textContent, code));
@@ -117,8 +117,8 @@
       }
     }
 
-    recommend() {
-      this.show(nearest(this.score.thresholds, this.score.recommended));
+    balance() {
+      this.show(nearest(this.score.thresholds, this.score.balanced));
     }
 
     ask() {

@@ -327,7 +327,7 @@ def _of_vectors(model: Model, measure: str) -> bytes:
     needs = MEASURES[measure].needs
     if model.background is not None and needs == "neighbours":
         parts.append(model.background.digest())
-    if needs == "classifier":
+    if needs in ("classifier", "calibration"):
         parts.append(lanes() or _of_torch())
     return _digest(parts)
 

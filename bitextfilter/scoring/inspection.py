@@ -6,13 +6,14 @@ Only a verification imports torch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import ModelError
 from bitextfilter.models.folders import (
     ATTRIBUTION,
+    CALIBRATION,
     CARD,
     SECOND,
     THRESHOLDS,
@@ -66,7 +67,7 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
         "megabytes": round(sum(files.values()) / 1e6, 1),
         "classifier": classifier,
         "neighbours": [len(background.source), len(background.target)] if background else None,
-        **(_measures(classifier, background) if kind == "encoder" else _NO_MEASURES),
+        **(_measures(classifier, background, files) if kind == "encoder" else _NO_MEASURES),
         "card": CARD if CARD in files else None,
         "attribution": ATTRIBUTION if ATTRIBUTION in files else None,
     }
@@ -80,10 +81,12 @@ def _background(folder: Path, config: Mapping[str, Any]) -> BackgroundSample | N
 _NO_MEASURES: Mapping[str, Any] = {"measures": [], "default_measure": None}
 
 
-def _measures(classifier: object, background: object) -> Mapping[str, Any]:
+def _measures(classifier: object, background: object, files: Collection[str]) -> Mapping[str, Any]:
     """Return the measures of a model with these parts, or None for them, and the default one."""
-    there = classifier is not None, background is not None
-    return {"measures": possible_measures(*there), "default_measure": default_measure(there[0])}
+    calibration = CALIBRATION if classifier and CALIBRATION in files else None
+    there = {"classifier": classifier, "neighbours": background, "calibration": calibration}
+    parts = [name for name, part in there.items() if part is not None]
+    return {"measures": possible_measures(parts), "default_measure": default_measure(parts)}
 
 
 def _architecture(
@@ -157,7 +160,7 @@ def _scores(folder: Path) -> Iterator[tuple[str, float]]:
     model = load(named)
     for language in model.processor.known:
         yield f"vector of {language}", float(model.encode([_SENTENCE], language).sum())
-    measures = possible_measures(model.classifier is not None, model.background is not None)
+    measures = possible_measures(model.parts)
     for name, scores in model.score([_SENTENCE], [_OTHER], measures).items():
         yield f"{name} of a pair", float(scores[0])
 

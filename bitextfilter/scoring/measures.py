@@ -5,6 +5,7 @@ For every measure, higher is better. All logarithms are natural.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 
@@ -15,7 +16,7 @@ class Measure:
     range: str
     text: str
     needs: str = ""
-    """``neighbours`` or ``classifier`` of a model of sentence vectors, if it needs one."""
+    """``neighbours``, ``classifier`` or ``calibration`` of a model of sentence vectors, if any."""
     translators: int = 0
     """The fewest translators that it needs."""
     language_models: int = 0
@@ -42,18 +43,18 @@ MEASURES: dict[str, Measure] = {
         "cosine - the mean of these two means: half of csls",
         "neighbours",
     ),
-    # The model's classifier, of either kind; named after the multilayer perceptron of Kim et al.
-    # 2019.
-    "mlp": Measure(
+    # Named after the multilayer perceptron of Kim et al. 2019.
+    "mlp": Measure("0 to 1", "raw score of the model's classifier, of either kind", "classifier"),
+    "probability": Measure(
         "0 to 1",
-        "probability of a good translation, by the model's classifier",
-        "classifier",
+        "probability that a person calls the row right, in a raw crawl",
+        "calibration",
     ),
 }
 """The measures of a model of sentence vectors."""
 
 THRESHOLD_MEASURES = (*MEASURES, "joint")
-"""The measures a model recommends thresholds for; ``bitext-align`` combines several in joint."""
+"""The measures a model has cuts of; ``bitext-align`` combines several in joint."""
 
 INPUT = "input"
 """In place of a file of neighbours: those of the input itself."""
@@ -90,12 +91,15 @@ combination of Rossenbach et al. 2018; the user sets the weights, equal ones are
 """
 
 
-def possible_measures(classifier: bool, background: bool) -> list[str]:
-    """Return the names in ``MEASURES`` that a model with or without these parts can compute."""
-    parts = {"": True, "classifier": classifier, "neighbours": background}
-    return [name for name, measure in MEASURES.items() if parts[measure.needs]]
+def possible_measures(parts: Collection[str]) -> list[str]:
+    """Return the names in ``MEASURES`` that a model with these *parts*, as in ``needs``, has."""
+    return [name for name, measure in MEASURES.items() if measure.needs in ("", *parts)]
 
 
-def default_measure(classifier: bool) -> str:
-    """Return the default measure of a model: ``mlp`` with a classifier, else ``cosine``."""
-    return "mlp" if classifier else "cosine"
+def default_measure(parts: Collection[str]) -> str:
+    """Return the default measure of a model with these *parts*.
+
+    ``probability`` with a calibration, ``mlp`` with a classifier alone, else ``cosine``.
+    """
+    order = ("calibration", "probability"), ("classifier", "mlp")
+    return next((measure for part, measure in order if part in parts), "cosine")

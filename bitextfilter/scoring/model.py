@@ -1,14 +1,14 @@
 """A loaded model, and its scores of sentence pairs.
 
 :meth:`Model.score` cuts pairs into parts, one thread each; a part is encoded and scored by each
-measure; ``mlp`` goes on in ``pairs/scoring.py``. A model may have vectors of fewer numbers,
-along the principal directions of its own sample.
+measure; ``mlp`` goes on in ``pairs/scoring.py``, and ``probability`` in ``calibration.py``. A model
+may have vectors of fewer numbers, along the principal directions of its own sample.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,15 +17,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.arrays import Floats, Indices, Scores, Vectors
 from bitextfilter.encoders.protocol import SentenceEncoder, ShorterEncoder, principal_directions
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.folders import ModelName, model_digest
 from bitextfilter.pairs.base import EncodedSide, PairScorer, PairScoring, Reading, SideScorer
+from bitextfilter.pairs.evidence import PairEvidence
 from bitextfilter.pairs.scoring import load_scoring
 from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background, load_samples
+from bitextfilter.scoring.calibration import Calibration, calibration_inputs, load_calibration
 from bitextfilter.scoring.measures import MEASURES, default_measure
 from bitextfilter.settings import none_of
 from bitextfilter.similarity.vectors import MARGINS, cosine_pairs_at, euclidean_pairs, unit_rows
@@ -97,6 +99,8 @@ class Model:
     encoder: SentenceEncoder
     classifier: PairScoring | None
     background: BackgroundSample | None
+    calibration: Calibration | None
+    """Of a model with a classifier."""
     threads: int = 1
 
     @property
@@ -117,8 +121,18 @@ class Model:
 
     @property
     def default_measure(self) -> str:
-        """The default measure: ``mlp`` with a classifier, else ``cosine``."""
-        return default_measure(self.classifier is not None)
+        """See :func:`~bitextfilter.scoring.measures.default_measure`."""
+        return default_measure(self.parts)
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts that its measures may need."""
+        parts = {
+            "classifier": self.classifier,
+            "neighbours": self.background,
+            "calibration": self.calibration,
+        }
+        return [name for name, part in parts.items() if part is not None]
 
     @property
     def processor(self) -> TextProcessor:
@@ -182,6 +196,11 @@ class Model:
                     f"{name} needs neighbours, and the model {self.name} stores none;"
                     " give some with --neighbours"
                 )
+            if needs == "calibration" and self.calibration is None:
+                raise SettingsError(
+                    f"{name} needs a calibration, and the model {self.name} has none;"
+                    " bitext-models calibrate fits one"
+                )
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], measures: str | Sequence[str] = ()
@@ -194,8 +213,8 @@ class Model:
         Args:
             sources: sentences of the first language.
             targets: sentences of the second, as many.
-            measures: one of ``cosine``, ``euclidean``, ``csls``, ``ratio``, ``distance`` and
-                ``mlp``, or several; none for ``default_measure``.
+            measures: one of ``cosine``, ``euclidean``, ``csls``, ``ratio``, ``distance``, ``mlp``
+                and ``probability``, or several; none for ``default_measure``.
 
         Raises:
             SettingsError: a measure is unknown, or the model has no part for it.
@@ -226,12 +245,39 @@ class Model:
         """Encode pairs, each distinct sentence once, and score them by each measure, ``(n, m)``."""
         (source, i), (target, j) = (distinct([pair[side] for pair in pairs]) for side in (0, 1))
         a, b = (self.encode_side(side, number) for number, side in enumerate((source, target)))
-        found = vector_measures((a, b), (i, j), measures, self.background, self.threads)
-        if "mlp" in measures:
+        needed = [*measures, *(("mlp", "cosine") if "probability" in measures else ())]
+        found = vector_measures((a, b), (i, j), needed, self.background, self.threads)
+        if "mlp" in needed:
             score = self.pair_scorer((a, source), (b, target))
             assert score is not None, "it was checked"
             found["mlp"] = score(i, j)
+        if "probability" in measures:
+            inputs = self._inputs((source, target), (i, j), found)
+            assert self.calibration is not None, "it was checked"
+            found["probability"] = self.calibration(inputs, self.languages)
         return np.stack([found[name] for name in measures], axis=1)
+
+    @cached_property
+    def _evidence(self) -> PairEvidence:
+        return PairEvidence(self.languages, self.processor.cut)
+
+    def _inputs(
+        self,
+        texts: tuple[Sequence[str], Sequence[str]],
+        places: tuple[Indices, Indices],
+        found: Mapping[str, Scores],
+    ) -> Floats:
+        """Return the inputs of the calibration, by the scores *found*."""
+        return calibration_inputs(found["mlp"], found["cosine"], self._evidence(*texts, *places))
+
+    def calibration_inputs(self, sources: Sequence[str], targets: Sequence[str]) -> Floats:
+        """Return what a calibration reads of ``n`` pairs: ``(n, len(INPUTS))``.
+
+        Raises SettingsError as :meth:`score` by ``mlp``.
+        """
+        every = np.arange(len(sources))
+        found = self.score(sources, targets, ("mlp", "cosine"))
+        return self._inputs((sources, targets), (every, every), found)
 
     def sample(self, sources: Sequence[str], targets: Sequence[str], k: int) -> BackgroundSample:
         """Encode the distinct sentences of both sides as a background sample with k neighbours."""
@@ -274,7 +320,11 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     if width is not None:
         encoder, background = shorter(folder, encoder, background, width)
         classifier, digest = None, f"{digest}@{width}"
-    return Model(str(name_or_folder), folder, digest, encoder, classifier, background, threads)
+    calibration = None if classifier is None else load_calibration(folder)
+    return Model(
+        *(str(name_or_folder), folder, digest, encoder, classifier, background, calibration),
+        threads=threads,
+    )
 
 
 def _samples(encoder: SentenceEncoder) -> Sequence[str]:

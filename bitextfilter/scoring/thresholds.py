@@ -1,4 +1,4 @@
-"""What a model folder recommends: thresholds of its scores, and grades of its languages.
+"""What a model folder says of its scores: cuts by name, thresholds, and grades of its languages.
 
 ``thresholds.json``, ``{"format": 1, "thresholds": [...]}``, has objects with the fields of
 :class:`Threshold`, each with the data and goal it was chosen by. ``grades.json``, ``{"format": 1,
@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.records import parse_json
 from bitextfilter.models.folders import (
+    BALANCED,
+    CALIBRATION,
     GRADES,
     THRESHOLDS,
     ModelName,
@@ -195,24 +197,98 @@ def own_thresholds(folder: Path, digest: str) -> tuple[list[Threshold], int]:
     return own, len(found) - len(own)
 
 
-def recommended_threshold(model: str | Path, measure: str, use: str | None = None) -> Threshold:
-    """Return the threshold of a model, by name or folder, for a measure.
+def move_thresholds(folder: Path, old: str) -> None:
+    """Keep the thresholds of the model with the digest *old* for the model in *folder*.
 
-    It is the one of the highest F1, or else the only one; of a model of more than two languages,
-    for those at the end of its name in either order, or else for any two. The *use* is one of
-    ``USES``; None for mining with ``joint`` and filtering with all others. Raises SettingsError
-    where there is none, or it is one of several; NotFoundError for no such model, ModelError as
-    :func:`read_thresholds` does.
+    Of the scores that both have alike; those of ``probability`` are the calibration's own.
     """
-    name = ModelName.parse(model)
-    folder, width = name.folder, name.width
-    pair = name.pair_of_more() or ()
-    if width is not None:
+    if own := own_thresholds(folder, old)[0]:
+        digest = model_digest(folder)
+        write_thresholds(folder, [replace(threshold, model=digest) for threshold in own])
+
+
+@dataclass(frozen=True)
+class NamedCut:
+    """The cut of a measure by its name, and the rows that are to be expected above it."""
+
+    name: str
+    """One of ``CUTS``."""
+    measure: str
+    threshold: float
+    """The least score of a row that is kept, in the measure's own range."""
+    right: float
+    """Share of the right rows that it keeps, 0 to 1."""
+    wrong: float | None
+    """Share of the wrong rows that it passes, 0 to 1; None where it is not known."""
+    basis: str
+    """The rows of the estimate, and the model."""
+
+    def note(self) -> str:
+        """Return a line that tells them."""
+        shares = f"{self.right:.0%} of the right rows are kept"
+        if self.wrong is not None:
+            shares += f", {self.wrong:.0%} of the wrong ones pass"
+        return f"{self.name}: {self.measure}>={self.threshold!r}; {shares} ({self.basis})"
+
+
+def named_cut(
+    model: str | Path, measure: str, name: str = BALANCED, use: str | None = None
+) -> NamedCut:
+    """Return the cut of a model, by name or folder, for a measure.
+
+    That of ``probability`` is its calibration's. Any other is the threshold of the highest F1, or
+    else the only one; of a model of more than two languages, for those at the end of its name in
+    either order, or else for any two.
+
+    Args:
+        model: with two languages at its end if it has more.
+        measure: one of ``THRESHOLD_MEASURES``.
+        name: one of ``CUTS``.
+        use: one of ``USES``; None for mining with ``joint``, and filtering with all others.
+
+    Raises SettingsError where there is none, or it is one of several; NotFoundError for no such
+    model, ModelError as :func:`read_thresholds` does.
+    """
+    parsed = ModelName.parse(model)
+    if measure == "probability":
+        return _calibrated_cut(parsed, name)
+    if name != BALANCED:
+        raise SettingsError(
+            f"{measure} has no {name} cut, probability has one; give a number, or {BALANCED}"
+        )
+    found = _best_threshold(parsed, measure, use or ("mining" if measure == "joint" else USES[0]))
+    asked, wrong = ",".join(parsed.pair_of_more() or ()), None
+    if found.noise_share and found.precision:
+        rest = found.recall * (1 - found.precision) / found.precision
+        wrong = min(1.0, rest * (1 - found.noise_share) / found.noise_share)
+    languages = found.languages or (asked and f"any two languages, none being known for {asked}")
+    where = f"{found.use} of {languages}" if languages else found.use
+    basis = f"for {where}, by {found.goal}, model {parsed.folder.name} {found.model}"
+    return NamedCut(name, measure, found.threshold, found.recall, wrong, basis)
+
+
+def _calibrated_cut(model: ModelName, name: str) -> NamedCut:
+    """Return the cut of probabilities."""
+    from bitextfilter.scoring.calibration import load_calibration
+
+    calibration = None if model.width is not None else load_calibration(model.folder)
+    if calibration is None or "classifier" not in model.config:
+        raise SettingsError(f"the model {model.folder.name} has no calibration: give a number")
+    expected, pair = calibration.expects(name, model.pair() or ())
+    rows = f"labelled crawls in {pair}" if pair else "labelled crawls in other languages"
+    basis = f"{rows}, model {model.folder.name} {model_digest(model.folder)}"
+    threshold = calibration.cuts[name]
+    return NamedCut(name, "probability", threshold, expected.right, expected.wrong, basis)
+
+
+def _best_threshold(model: ModelName, measure: str, use: str) -> Threshold:
+    """Return the threshold of a model; see :func:`named_cut`."""
+    folder, pair = model.folder, model.pair_of_more() or ()
+    if model.width is not None:
         raise SettingsError(
             f"the cuts of the model {folder.name} are for scores of whole vectors: give a number,"
-            f" or leave @{width} out"
+            f" or leave @{model.width} out"
         )
-    use = use or ("mining" if measure == "joint" else "filtering")
     every, others = own_thresholds(folder, model_digest(folder))
     orders = ",".join(pair), ",".join(reversed(pair)), ""
     own = [threshold for threshold in every if threshold.languages in orders]
@@ -227,7 +303,7 @@ def recommended_threshold(model: str | Path, measure: str, use: str | None = Non
     stale = f" ({others} are of other weights)" if others and not known else ""
     where = f" for {orders[0]}" if pair else ""
     raise SettingsError(
-        f"the model {folder.name} recommends {cuts}{where} for {use} by {measure}{only}{stale}:"
+        f"the model {folder.name} has {cuts}{where} for {use} by {measure}{only}{stale}:"
         " give a number, or estimate a cut (bitext-models recommend --help)"
     )
 
@@ -243,7 +319,10 @@ def measure_of(model: str, similarity: str | None, column: str | None) -> str:
         return similarity
     if column is None:
         name = ModelName.parse(model)
-        return default_measure("classifier" in name.config and name.width is None)
+        if "classifier" not in name.config or name.width is not None:
+            return default_measure(())
+        calibrated = (name.folder / CALIBRATION).is_file()
+        return default_measure(("classifier", "calibration") if calibrated else ("classifier",))
     if column not in THRESHOLD_MEASURES:
         raise SettingsError(
             f"the measure of the column {column!r} is unknown: name it with --similarity,"

@@ -29,7 +29,7 @@ _SECRET = ctypes.c_uint64
 LIBRARY = CompiledLibrary(
     __file__,
     "ngrams",
-    layout=1,
+    layout=2,
     ngrams_evidence=(
         *(None, array_of(np.uint32), _I64, _I64, INTEGER),
         *(array_of(np.int8), INTEGER, INTEGER, _I32),
@@ -37,6 +37,10 @@ LIBRARY = CompiledLibrary(
     ngrams_sums=(
         *(INTEGER, array_of(np.int8, np.int32), INTEGER, INTEGER, INTEGER),
         *(_I64, INTEGER, _I64, INTEGER, _I32),
+    ),
+    ngrams_runs=(
+        *(INTEGER, _I32, INTEGER, INTEGER, INTEGER, INTEGER),
+        *(array_of(np.uint8), _I64, INTEGER, _I64, INTEGER, _I32),
     ),
     ngrams_index=(None, _U64, _I32, INTEGER, _SECRET, _SLOTS, INTEGER),
     ngrams_find=(None, _U64, INTEGER, _SECRET, _SLOTS, INTEGER, _I32),
@@ -80,6 +84,20 @@ def group_sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32] |
     table = rows, rows.itemsize, count, width
     places = flat, len(flat), lengths, len(lengths)
     return None if library.ngrams_sums(*table, *places, out) else out
+
+
+def longest_runs(
+    rows: NDArray[np.int32], groups: Ragged, places: tuple[int, int], skipped: NDArray[np.bool_]
+) -> NDArray[np.int32] | None:
+    """See :func:`bitextfilter.text.identifier.longest_runs`."""
+    library = LIBRARY.open()
+    if library is None or not _is(rows, np.int32):
+        return None
+    flat, lengths = (np.ascontiguousarray(each, np.int64) for each in (groups.flat, groups.lengths))
+    out = np.empty((len(lengths), 3), dtype=np.int32)
+    table = rows, len(rows), rows.shape[1] - 1, *places, skipped.astype(np.uint8)
+    failed = library.ngrams_runs(*table, flat, len(flat), lengths, len(lengths), out)
+    return None if failed else out
 
 
 class KeyTable:

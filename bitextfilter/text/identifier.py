@@ -29,6 +29,7 @@ from bitextfilter.io.records import json_bytes
 from bitextfilter.languages import Language, any_language, find_language
 from bitextfilter.text.compiled_ngrams import evidence as compiled_evidence
 from bitextfilter.text.compiled_ngrams import group_sums
+from bitextfilter.text.compiled_ngrams import longest_runs as compiled_runs
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.words import numbered
 
@@ -110,6 +111,36 @@ def _sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32]:
     return sums
 
 
+def longest_runs(
+    evidence: NDArray[np.int32], groups: Ragged, places: tuple[int, int], skipped: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Find the run of words of each text that another language explains better than its own.
+
+    Args:
+        evidence: of words, see :meth:`NgramIdentifier.evidence`: ``(u, l + 1)``.
+        groups: the words of ``n`` texts.
+        places: the columns of the text's own language, and of a certain other one, or -1.
+        skipped: ``(l,)``, whether a language is none of the others.
+
+    Returns:
+        ``(n, 3)``: the largest sum, over neighbouring words, of how much more evidence any other
+        language has than the own one; that of the certain one; and the number of n-grams. Sums are
+        at least 0.
+    """
+    found = compiled_runs(evidence, groups, places, skipped)
+    if found is not None:
+        return found
+    own, other = places
+    gains = evidence[:, :-1] - evidence[:, own, None]
+    out = np.zeros((len(groups), 3), dtype=np.int32)
+    for row, words in zip(out, groups, strict=True):
+        sums = np.vstack([np.zeros_like(gains[:1]), np.cumsum(gains[words], axis=0)])
+        best = (sums - np.minimum.accumulate(sums, axis=0)).max(axis=0)
+        counted = best[other] if other >= 0 else 0
+        row[:] = best[~skipped].max(initial=0), counted, evidence[words, -1].sum()
+    return out
+
+
 @dataclass(frozen=True)
 class NgramIdentifier:
     """The weights of n-grams for ``l`` languages."""
@@ -182,6 +213,11 @@ class WordEvidence:
     def learn(self, words: Sequence[str]) -> None:
         """Append words to those known."""
         self._evidence = np.concatenate([self._evidence, self._identifier.evidence(words)])
+
+    @property
+    def words(self) -> NDArray[np.int32]:
+        """The evidence of the words known: ``(u, l + 1)``."""
+        return self._evidence
 
     def of(self, rows: Ragged) -> NDArray[np.int32]:
         """Return :meth:`NgramIdentifier.evidence` of texts, the places of their words."""
@@ -276,7 +312,7 @@ _WITHIN = {
 """Languages → those within them, or written alike, that identifiers tell apart by chance."""
 
 
-def _alike(code: str) -> set[str]:
+def alike(code: str) -> set[str]:
     """Return the codes that identifiers may take a language for, itself among them."""
     groups = [{head, *others.split()} for head, others in _WITHIN.items()]
     inside = (group for group in groups if code in group and code not in _WITHIN)
@@ -288,7 +324,7 @@ def untaught_scripts(language: Language) -> tuple[str, ...]:
 
     Latin is among them only where the tag names it: most text in another language is in Latin.
     """
-    firsts = {code: Language(code).written_in[:1] for code in _alike(language.code)}
+    firsts = {code: Language(code).written_in[:1] for code in alike(language.code)}
     taught = {s for code, first in firsts.items() for s in Language(code, "".join(first)).scripts}
     if not language.script or language.code == "crh":  # known in Latin, though the CLDR has it last
         taught.add("Latn")
@@ -305,7 +341,7 @@ def labels_of(language: str, labels: Iterable[str]) -> list[str]:
     wanted = any_language(language)
     if not wanted.says_language:
         return []
-    codes = _alike(wanted.code)
+    codes = alike(wanted.code)
     if language in every and (wanted.script or codes == {wanted.code}):
         return [language]
     return [

@@ -8,12 +8,13 @@
 #define STEP 0xC2B2AE3D27D4EB4FULL
 #define SPREAD 0x9E3779B97F4A7C15ULL
 #define SPACE 32
+#define LANGUAGES 512
 #define AHEAD 64 /* n-grams whose weights are fetched before they are added */
 
 /* Of the arguments below. */
 int64_t ngrams_layout(void)
 {
-    return 1;
+    return 2;
 }
 
 static void add(int32_t *sums, const int8_t *row, int64_t width)
@@ -82,6 +83,48 @@ int64_t ngrams_sums(const void *rows, int64_t bytes, int64_t count, int64_t widt
             for (int64_t k = 0; k < width; k++)
                 sums[k] = (int32_t)((uint32_t)sums[k] + (uint32_t)row[k]);
         }
+    }
+    return at != total;
+}
+
+/* The longest runs of words that another language explains better than `own` does.
+ *
+ * rows: count x (width + 1), the evidence of words; flat, lengths: as in ngrams_sums.
+ * skipped: 1 for the languages that are none of the others. `other`: one of them, or -1.
+ * out: groups x 3: the largest sum, over neighbouring words, of what any of the others has more
+ * than `own`; that of `other`; and the number of n-grams. 0 where all have less.
+ * Returns 1 as ngrams_sums does, or for more languages than LANGUAGES.
+ */
+int64_t ngrams_runs(const int32_t *rows, int64_t count, int64_t width, int64_t own, int64_t other,
+                    const uint8_t *skipped, const int64_t *flat, int64_t total,
+                    const int64_t *lengths, int64_t groups, int32_t *out)
+{
+    int32_t run[LANGUAGES], best[LANGUAGES];
+    int64_t at = 0;
+    if (width > LANGUAGES)
+        return 1;
+    for (int64_t group = 0; group < groups; group++, out += 3) {
+        for (int64_t k = 0; k < width; k++)
+            run[k] = best[k] = 0;
+        out[0] = out[1] = out[2] = 0;
+        if (lengths[group] < 0 || lengths[group] > total - at)
+            return 1;
+        for (const int64_t end = at + lengths[group]; at < end; at++) {
+            if (flat[at] < 0 || flat[at] >= count)
+                return 1;
+            const int32_t *row = rows + flat[at] * (width + 1), base = row[own];
+            for (int64_t k = 0; k < width; k++) {
+                const int32_t sum = run[k] + row[k] - base;
+                run[k] = sum > 0 ? sum : 0;
+                best[k] = best[k] > run[k] ? best[k] : run[k];
+            }
+            out[2] += row[width];
+        }
+        for (int64_t k = 0; k < width; k++)
+            if (!skipped[k] && best[k] > out[0])
+                out[0] = best[k];
+        if (other >= 0)
+            out[1] = best[other];
     }
     return at != total;
 }

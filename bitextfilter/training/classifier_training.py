@@ -24,6 +24,7 @@ from bitextfilter.pairs.base import (
 )
 from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier, save_classifier
 from bitextfilter.scoring.background import BACKGROUND
+from bitextfilter.scoring.calibration import general_calibration
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, setting
 from bitextfilter.similarity.vectors import NEIGHBOURS
@@ -450,7 +451,7 @@ def write_model(
 ) -> None:
     """Write *model* with its new classifier to *folder*, which may be its own, whole or not.
 
-    *record* says how it was trained.
+    It gets the general calibration: other labels, other models. *record* says how it was trained.
     """
     with writing_folder(folder) as draft:
         # Thresholds are of the scores it had.
@@ -458,6 +459,7 @@ def write_model(
         if is_foreign(model.folder) and model.background is not None:
             model.background.save(draft / BACKGROUND)
         save_classifier(classifier, draft, bits)
+        general_calibration().write(draft)
         (draft / _RECORD).write_bytes(json_bytes(record, indent=2))
 
 

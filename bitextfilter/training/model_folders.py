@@ -16,6 +16,7 @@ from bitextfilter.languages import own_language
 from bitextfilter.models.checkpoint import take_rows
 from bitextfilter.models.folders import (
     ATTRIBUTION,
+    CALIBRATION,
     CARD,
     SECOND,
     check_replaceable,
@@ -93,7 +94,7 @@ def _copy_encoder(folder: Path, draft: Path, more: Mapping[str, Any]) -> None:
     write_config(draft, {**processor.config(), _ENCODER: config[_ENCODER], **more})
 
 
-_KEPT = (f"{_CLASSIFIER}.safetensors", "classifier.json", RECORD, CARD, ATTRIBUTION)
+_KEPT = (f"{_CLASSIFIER}.safetensors", "classifier.json", CALIBRATION, RECORD, CARD, ATTRIBUTION)
 
 
 def prune_model(folder: Path, languages: tuple[str, str], output: Path) -> dict[str, int]:

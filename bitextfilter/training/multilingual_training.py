@@ -18,6 +18,7 @@ from bitextfilter.languages import find_language
 from bitextfilter.models.checkpoint import bits_in, restore_rows
 from bitextfilter.models.folders import (
     ATTRIBUTION,
+    CALIBRATION,
     GRADES,
     SECOND,
     read_config,
@@ -220,7 +221,7 @@ def grade_languages(
 
 _ENCODER, _CLASSIFIER = "encoder", "classifier"
 _TENSORS = f"{_ENCODER}.safetensors"
-_COPIED = (f"{_CLASSIFIER}.safetensors", f"{_CLASSIFIER}.json", GRADES, ATTRIBUTION)
+_COPIED = (f"{_CLASSIFIER}.safetensors", f"{_CLASSIFIER}.json", CALIBRATION, GRADES, ATTRIBUTION)
 
 
 class LanguageAddition(MultilingualTraining):

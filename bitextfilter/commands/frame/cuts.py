@@ -1,6 +1,6 @@
-"""Cuts of rows in an order: within a budget, and at a recommended score.
+"""Cuts of rows in an order: within a budget, and at a score that a model names.
 
-The model that recommends a score is checked to be the one that made the scores.
+The model that names a score is checked to be the one that made the scores.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ class CutCheck:
 
 @dataclass(frozen=True)
 class CutMeasure:
-    """The measure of scores, for the recommended cut."""
+    """The measure of scores, for a cut by name."""
 
     similarity: str | None = option(
         "--similarity",
-        "Measure of the score, for the recommended cut  [default: by header, or bitext-score's]",
+        "Measure of the score, for a cut by name  [default: by header, or bitext-score's]",
         THRESHOLD_MEASURES,
     )
 

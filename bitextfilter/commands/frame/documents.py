@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
 from bitextfilter.commands.frame.options import DIGITS, MinScore, as_min_score, flag, option
@@ -26,18 +26,19 @@ from bitextfilter.mining.chunks import (
     paragraph_numbers,
     whole_chunk,
 )
+from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
     from bitextfilter.io.vectors import GivenVectors
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
 
-NO_CUT: Literal["none"] = "none"
+NO_CUT = "none"
 
 
-def as_optional_min_score(value: str) -> MinScore | Literal["none"]:
-    """Read a score, ``recommended``, or ``none``."""
-    return NO_CUT if value == NO_CUT else as_min_score(value)
+def as_optional_min_score(value: str) -> MinScore:
+    """Read a score, ``balanced``, or ``none``."""
+    return as_min_score(value, (BALANCED, NO_CUT))
 
 
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"

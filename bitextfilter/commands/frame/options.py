@@ -21,7 +21,7 @@ from functools import partial
 from math import isnan
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -35,6 +35,7 @@ from bitextfilter.commands.frame.words import (
 )
 from bitextfilter.io.files import is_table, stream_name
 from bitextfilter.io.rows import Columns, number_of
+from bitextfilter.models.folders import CUTS
 from bitextfilter.settings import Declaration, nearest
 
 if TYPE_CHECKING:
@@ -45,9 +46,8 @@ DEFAULT_MODEL = "en-de"
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
-RECOMMENDED: Literal["recommended"] = "recommended"
-
-MinScore = float | Literal["recommended"]
+MinScore = float | str
+"""A score, or one of ``CUTS``."""
 
 
 def as_column(value: int | str) -> int | str:
@@ -111,15 +111,27 @@ def as_score(value: str) -> float:
     return number
 
 
-def as_min_score(value: str) -> MinScore:
-    """Read a score, or ``recommended``."""
-    if value == RECOMMENDED:
-        return RECOMMENDED
+def as_min_score(value: str, names: Sequence[str] = CUTS) -> MinScore:
+    """Read a score, or one of these *names*."""
+    if value in names:
+        return value
     try:
         return as_score(value)
     except click.BadParameter as error:
-        near = nearest(value, [RECOMMENDED])
-        raise click.BadParameter(f"{error.message}, nor is it {RECOMMENDED}{near}") from error
+        *some, last = names
+        known = f"{', '.join(some)} or {last}" if some else last
+        near = nearest(value, names)
+        raise click.BadParameter(f"{error.message}, nor is it {known}{near}") from error
+
+
+def as_right_share(value: str) -> float | str:
+    """Read a share between 0 and 1, or ``estimate``."""
+    if value == "estimate":
+        return value
+    share = number_of(value.encode())
+    if not 0 < share < 1:
+        raise click.BadParameter(f"{value!r} is neither a share between 0 and 1 nor estimate")
+    return share
 
 
 def as_most_bad(value: str) -> int | Fraction:

@@ -35,6 +35,7 @@ from bitextfilter.io.rows import (
     row_windows,
 )
 from bitextfilter.io.work_folder import JoinedFiles, Shard
+from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -370,27 +371,18 @@ class Run:
         assert self.model_name is not None, "the command lacks ModelOptions"
         return languages_of(self.model_name) is None
 
-    def recommended_cut(self, model: str, measure: str, use: str | None = None) -> float:
-        """Return the cut that a model recommends for a measure; stderr and manifest get it too.
+    def named_cut(
+        self, model: str, measure: str, name: str = BALANCED, use: str | None = None
+    ) -> float:
+        """Return the cut of a model for a measure; stderr and manifest get it too.
 
-        Args:
-            model: name of a shipped model, or a folder.
-            measure: measure of the scores, such as ``mlp``.
-            use: ``filtering`` or ``mining``; None for mining with ``joint``, else filtering.
-
-        Raises SettingsError if the model recommends none.
+        The arguments and errors are those of :func:`scoring.thresholds.named_cut`.
         """
-        from bitextfilter.models.folders import find_model, pair_of_more
-        from bitextfilter.scoring.thresholds import recommended_threshold
+        from bitextfilter.scoring.thresholds import named_cut
 
-        found = recommended_threshold(model, measure, use)
-        name, asked = find_model(model).name, ",".join(pair_of_more(model) or ())
-        general = f" of any two languages, none being known for {asked} alone" if asked else ""
-        pair = f" of {found.languages}" if found.languages else general
-        origin = f"for {found.use}{pair}, by {found.goal}, model {name} {found.model}"
-        cut = f"{measure}>={found.threshold!r} ({origin})"
-        self.facts[f"recommended {measure}"] = cut
-        self.note(f"the recommended cut is {cut}")
+        found = named_cut(model, measure, name, use)
+        self.facts[f"{name} {measure}"] = found.note()
+        self.note(found.note())
         return found.threshold
 
     def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
