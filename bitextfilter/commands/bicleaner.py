@@ -87,7 +87,8 @@ class _Settings:
 def main(run: Run, settings: _Settings) -> None:
     """Score pairs by the options of bicleaner-ai-classify: a drop-in for its place in pipelines.
 
-    Appends the score mlp, from 0 to 1, with three decimals (column bicleaner_ai_score). As there,
+    Appends the default score of the model, the probability that a person calls the row right, from
+    0 to 1, with three decimals (column bicleaner_ai_score). As there,
     a row with an empty side or without its columns gets 0, and so does one that fails the default
     rules of bitext-filter, unless --disable_hardrules is given. Other options are refused.
 

@@ -22,18 +22,17 @@ from bitextfilter.text.ragged import Ragged
 
 EVIDENCE = (
     *("foreign-source", "foreign-target", "other-source", "other-target"),
-    *("marks-source", "marks-target", "length", "length-ratio", "copied", "figures"),
+    *("marks-source", "marks-target", "length-ratio", "copied", "figures"),
 )
 """The numbers of a pair, all at least 0.
 
 ``foreign``: how much better another language explains a run of words of a side than its own does,
 in nats, divided by the root of the n-grams of the side; 0 for a language that the identifier does
 not know. ``other``: the same for the language of the other side alone. ``marks``: punctuation
-marks and symbols, by the letters and marks of the side. ``length``: log(1 + letters and marks) of
-the shorter side. ``length-ratio``: the absolute logarithm of the ratio of both lengths, after 5
-were added to each. ``copied``: distinct words that are on both sides, by those of the side with
-fewer. ``figures``: distinct numbers that are on one side alone, by all. A Han character counts as 3
-letters, a Japanese syllable or a Hangul block as 2.
+marks and symbols, by the letters and marks of the side. ``length-ratio``: the absolute logarithm
+of the ratio of both lengths, after 5 were added to each. ``copied``: distinct words that are on
+both sides, by those of the side with fewer. ``figures``: distinct numbers that are on one side
+alone, by all. A Han character counts as 3 letters, a Japanese syllable or a Hangul block as 2.
 """
 
 _MOST_WORDS = 1 << 16
@@ -159,7 +158,6 @@ class PairEvidence:
         columns = [run[:, kind] for kind in (0, 1) for run in runs]
         columns += [size[:, 1] / np.maximum(size[:, 0], 1) for size in sizes]
         lengths = [size[:, 0] for size in sizes]
-        columns += [_logarithms(np.minimum(*lengths) + 1)]
         columns += [np.abs(np.subtract(*(_logarithms(length + _ADDED) for length in lengths)))]
         return np.column_stack([*columns, _overlaps(both)])
 

@@ -35,7 +35,6 @@ CURVES: Mapping[str, tuple[str, ...]] = {
     "foreign": ("foreign-source", "foreign-target"),
     "other": ("other-source", "other-target"),
     "marks": ("marks-source", "marks-target"),
-    "length": ("length",),
     "length-ratio": ("length-ratio",),
     "copied": ("copied",),
     "figures": ("figures",),

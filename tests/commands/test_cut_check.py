@@ -1,4 +1,4 @@
-"""A recommended cut is for scores of its model alone: some rows are scored again."""
+"""A cut by name is for scores of its model alone: some rows are scored again."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 EXAMPLES = (ROOT / "examples/pairs.en-de.tsv").read_text("utf-8").splitlines()[:30]
 ROWS = list(zip(*sentences(40, 7), strict=True))
 CUTS = {
-    "bitext-rank": ["--min-score", "recommended", "--order", "input"],
-    "bitext-filter": ["--rule", "score:min=recommended"],
+    "bitext-rank": ["--min-score", "balanced", "--order", "input"],
+    "bitext-filter": ["--rule", "score:min=balanced"],
 }
 REMEDY = "--model names the model of the scores, --scol and --tcol the columns of their texts; or"
 MARGINS = ("csls", "ratio", "distance")
@@ -93,7 +93,9 @@ def test_rank_finds_the_languages_of_a_model_of_many(monkeypatch: pytest.MonkeyP
     text = "".join("\t".join([*line.split("\t")[:2], "0.9\n"]) for line in EXAMPLES)
     result = cut("bitext-rank", text, "--model", "multi")
     assert "the columns look like en and de" in result.stderr
-    assert "for filtering of en,de, by f1, model multi" in result.stderr
+    assert "(labelled crawls in de,en, model multi " in result.stderr
+    words = ("--model", "multi", "--similarity", "mlp")
+    assert "for filtering of en,de, by f1" in cut("bitext-rank", text, *words).stderr
     asked = cut("bitext-filter", text, "--model", "multi", code=2)
     assert "multi has a cut for each pair: --languages en,de" in asked.stderr
 
@@ -111,7 +113,7 @@ def test_scores_stand_in_other_columns(model: Path, text: str) -> None:
     words = ("--model", model, "--column", "1")
     cut("bitext-rank", moved, *words, "--scol", "2", "--tcol", "3")
     cut("bitext-rank", moved, *words, code=65)
-    rule = ("--header", "--rule", "mlp>=recommended", "--model", model)
+    rule = ("--header", "--rule", "mlp>=balanced", "--model", model)
     invoke("bitext-filter", *rule, data="en\tde\tmlp\n" + text)
 
 
@@ -131,11 +133,11 @@ def test_shards_are_checked(models: dict[Path, str], model: Path, tmp_path: Path
 
 
 def test_scores_of_mined_pairs_are_not_checked(model: Path) -> None:
-    checked = ["mlp", "cosine", "euclidean", "csls", "ratio", "distance", "joint", "none"]
-    assert [name for name in checked if can_be_checked(name)] == checked[:6]
+    checked = ["mlp", "cosine", "euclidean", *MARGINS, "probability", "joint", "none"]
+    assert [name for name in checked if can_be_checked(name)] == checked[:7]
     alone = replace(load(model), background=None)
-    assert [name for name in checked if can_be_checked(name, alone)] == checked[:3]
-    words = ("--min-score", "recommended", "--similarity", "joint", "--model", model)
+    assert [name for name in checked if can_be_checked(name, alone)] == [*checked[:3], "probability"]
+    words = ("--min-score", "balanced", "--similarity", "joint", "--model", model)
     found = invoke("bitext-rank", *words, data="a1\tb1\t0.5\na2\tb3\t1.5\n")
     assert "warning" not in found.stderr
 
@@ -145,13 +147,29 @@ def test_margins_are_scored_again_by_the_neighbours_of_the_model(
     models: dict[Path, str], model: Path, measure: str
 ) -> None:
     words = ("--similarity", measure)
-    rank = ("bitext-rank", "--min-score", "recommended", *words, "--model", model)
+    rank = ("bitext-rank", "--min-score", "balanced", *words, "--model", model)
     assert "warning" not in invoke(*rank, data=scored(model, *words)).stderr
     for text in (scored(model, *words, "--neighbours", "input"), scored([*models][1], *words)):
         found = invoke(*rank, data=text)
         said = f"the scores by {measure} are of other neighbours, or of another model than {model}"
         assert found.stderr.count(said) == 1
         assert f" by {measure} of {model})" in found.stderr
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_probabilities_of_another_model_are_refused(name: str, tmp_path: Path) -> None:
+    """That a calibrated model has no thresholds does not matter."""
+    own, other = (
+        toy_model(tmp_path / each, dim=dim, calibrated=True)
+        for each, dim in (("own", 32), ("other", 16))
+    )
+    found = cut(name, scored(own), "--model", own)
+    assert "balanced: probability>=0.5; " in found.stderr
+    assert "warning: the scores" not in found.stderr
+    refused = cut(name, scored(own), "--model", other, code=65)
+    assert f" by probability of {other}; {REMEDY} give a number" in refused.stderr
+    raw = cut(name, scored(own, "--similarity", "mlp"), "--model", own, code=65)
+    assert f" by probability of {own}; " in raw.stderr
 
 
 def test_scores_are_compared_to_their_last_digit(model: Path) -> None:

@@ -1,4 +1,4 @@
-"""Cuts by name: what a model recommends, in bitext-rank, bitext-filter and bitext-align."""
+"""Cuts of a model by name, in bitext-rank, bitext-filter and bitext-align."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from console import invoke, says_one_line, table
 from toys import as_older, sentences, toy_many, toy_model
 
 from bitextfilter.models.folders import model_digest
-from bitextfilter.scoring.thresholds import Threshold, recommended_threshold, write_thresholds
+from bitextfilter.scoring.thresholds import Threshold, named_cut, write_thresholds
 
 Files = tuple[Path, Path]
 
 ROWS = "a1\tb1\t0.3\na2\tb2\t0.25\na3\tb3\t0.2\n"
 HEADED = "source\ttarget\t{}\n" + ROWS
-CUT = "the recommended cut is {} (for {}, by f1, model toy {})"
+CUT = "balanced: {}; 100% of the right rows are kept{} (for {}, by f1, model toy {})"
 
 
 def cut(model: str, use: str, measure: str, least: float, goal: str = "f1") -> Threshold:
@@ -30,7 +30,7 @@ def cut(model: str, use: str, measure: str, least: float, goal: str = "f1") -> T
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that recommends a cut for mlp and csls, for joint, and for cosine by two goals."""
+    """A model that has a cut for mlp and csls, for joint, and for cosine by two goals."""
     folder = toy_model(tmp_path_factory.mktemp("cuts") / "toy")
     own = model_digest(folder)
     cuts = [
@@ -61,18 +61,19 @@ def kept(result: Result) -> list[str]:
 
 
 def said(model: Path, what: str, use: str = "filtering") -> str:
-    return CUT.format(what, use, model_digest(model))
+    wrong = ", 100% of the wrong ones pass" if use == "filtering" else ""
+    return CUT.format(what, wrong, use, model_digest(model))
 
 
 def test_rank_takes_the_default_measure_or_the_one_that_is_named(
     model: Path, tmp_path: Path
 ) -> None:
-    words = ("--min-score", "recommended", "--manifest", tmp_path / "run.json")
+    words = ("--min-score", "balanced", "--manifest", tmp_path / "run.json")
     usual = run("rank", model, *words, text=ROWS)
     assert kept(usual) == ["0.3", "0.25"]
     assert said(model, "mlp>=0.25") in usual.stderr
     facts = json.loads((tmp_path / "run.json").read_text())["facts"]
-    assert facts["recommended mlp"].startswith("mlp>=0.25 (for filtering")
+    assert facts["balanced mlp"] == said(model, "mlp>=0.25")
     named = run("rank", model, *words, "--similarity", "csls", text=ROWS)
     assert kept(named) == ["0.3"]
     assert said(model, "csls>=0.3") in named.stderr
@@ -82,7 +83,7 @@ def test_rank_takes_the_default_measure_or_the_one_that_is_named(
 
 
 def test_rank_reads_the_measure_in_the_header(model: Path) -> None:
-    words = ("--min-score", "recommended", "--header")
+    words = ("--min-score", "balanced", "--header")
     for column in ("-1", "csls"):
         result = run("rank", model, *words, "--column", column, text=HEADED.format("csls"))
         assert kept(result) == ["csls", "0.3"]
@@ -95,12 +96,12 @@ def test_rank_reads_the_measure_in_the_header(model: Path) -> None:
     ("measure", "message"),
     [
         ("euclidean", "no cut for filtering by euclidean, only by mlp, csls, cosine: give"),
-        ("ratio", "recommends no cut for filtering by ratio, only by mlp"),
+        ("ratio", "the model toy has no cut for filtering by ratio, only by mlp"),
         ("cosine", "several cuts (recall>=0.9, precision>=0.9) for filtering by cosine"),
     ],
 )
-def test_no_cut_to_recommend(model: Path, measure: str, message: str) -> None:
-    words = ("--min-score", "recommended", "--similarity", measure)
+def test_no_cut_of_that_name(model: Path, measure: str, message: str) -> None:
+    words = ("--min-score", "balanced", "--similarity", measure)
     says_one_line(run("rank", model, *words, text=ROWS, code=78), 78, message)
 
 
@@ -108,11 +109,11 @@ def test_rank_refuses_a_measure_that_does_nothing(model: Path) -> None:
     for least in ((), ("--min-score", "0.1")):
         run("rank", model, *least, "--similarity", "mlp", text=ROWS, code=2)
     nonsense = run("rank", model, "--min-score", "best", text=ROWS, code=2)
-    says_one_line(nonsense, 2, "'best' is not a number, nor is it recommended")
+    says_one_line(nonsense, 2, "'best' is not a number, nor is it lenient, balanced or strict")
 
 
 @pytest.mark.parametrize(
-    "rule", ["score:min=recommended", "-1>=recommended", "column:column=3,minimum=recommended"]
+    "rule", ["score:min=balanced", "-1>=balanced", "column:column=3,minimum=balanced"]
 )
 def test_filter_by_the_default_measure(model: Path, rule: str) -> None:
     result = run("filter", model, "--rule", rule, text=ROWS)
@@ -122,26 +123,26 @@ def test_filter_by_the_default_measure(model: Path, rule: str) -> None:
 
 def test_filter_by_a_measure_that_is_named(model: Path, tmp_path: Path) -> None:
     text = HEADED.format("csls")
-    result = run("filter", model, "--header", "--rule", "csls>=recommended", text=text)
+    result = run("filter", model, "--header", "--rule", "csls>=balanced", text=text)
     assert kept(result) == ["csls", "0.3"]
-    words = ("--rule", "score:min=recommended", "--similarity", "csls")
+    words = ("--rule", "score:min=balanced", "--similarity", "csls")
     assert kept(run("filter", model, *words, text=ROWS)) == ["0.3"]
     file = tmp_path / "rules.toml"
-    file.write_text('[[rule]]\nname = "score"\nmin = "recommended"\n')
+    file.write_text('[[rule]]\nname = "score"\nmin = "balanced"\n')
     assert kept(run("filter", model, "--rules", file, text=ROWS)) == ["0.3", "0.25"]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--rule", "quality>=recommended", "--header"], "the column 'quality' is unknown"),
-        (["--rule", "-1>=recommended", "--header"], "use its name in the header"),
-        (["--rule", "score<=recommended"], "the recommended cut is a minimum, not a maximum"),
-        (["--rule", "score:max=recommended"], "rule 'score': the recommended cut is a minimum"),
-        (["--rule", "score:min=recomended"], "rule 'score': min=recomended is not a number"),
-        (["--rule", "length:min=recommended"], "min=recommended is not a number"),
+        (["--rule", "quality>=balanced", "--header"], "the column 'quality' is unknown"),
+        (["--rule", "-1>=balanced", "--header"], "use its name in the header"),
+        (["--rule", "score<=balanced"], "the balanced cut is a minimum, not a maximum"),
+        (["--rule", "score:max=balanced"], "rule 'score': the balanced cut is a minimum"),
+        (["--rule", "score:min=balancd"], "rule 'score': min=balancd is not a number"),
+        (["--rule", "length:min=balanced"], "min=balanced is not a number"),
         (["--rule", "score:min=1,minimum=2"], "minimum is given twice"),
-        (["--rule", "ratio>=recommended", "--header"], "no cut for filtering by ratio"),
+        (["--rule", "ratio>=balanced", "--header"], "no cut for filtering by ratio"),
         (["--rule", "score>=1", "--similarity", "mlp"], "and no rule has one"),
     ],
 )
@@ -176,13 +177,13 @@ def test_align_is_joint_and_cut_where_the_model_says(
     assert json.loads((tmp_path / "run.json").read_text())["facts"]["similarity"] == "joint"
 
 
-def test_align_without_a_recommendation(model: Path, files: Files) -> None:
+def test_align_without_a_cut(model: Path, files: Files) -> None:
     result = run("align", model, *files, "--similarity", "csls")
     assert len(kept(result)) >= 40
     assert "warning: wrong pairs are written, too: the model toy" in result.stderr
-    words = ("--similarity", "csls", "--min-score", "recommended")
+    words = ("--similarity", "csls", "--min-score", "balanced")
     says_one_line(run("align", model, *files, *words, code=78), 78)
-    for value in ("recommended", "none"):
+    for value in ("balanced", "none"):
         run("align", model, *files, "--monotonic", "--min-score", value)
 
 
@@ -221,8 +222,8 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("aa,ba", 0.7, "mining of aa,ba"),
         ("ba,aa", 0.7, "mining of aa,ba"),
-        ("aa,ce", 0.2, "mining of any two languages, none being known for aa,ce alone"),
-        ("ce,ba", 0.2, "mining of any two languages, none being known for ce,ba alone"),
+        ("aa,ce", 0.2, "mining of any two languages, none being known for aa,ce"),
+        ("ce,ba", 0.2, "mining of any two languages, none being known for ce,ba"),
     ],
 )
 def test_a_pair_has_its_own_cut_or_that_of_any_two(
@@ -230,14 +231,22 @@ def test_a_pair_has_its_own_cut_or_that_of_any_two(
 ) -> None:
     words = ("--languages", languages, "--similarity", "csls")
     done = run("align", many, *files, *words)
-    assert f"the recommended cut is csls>={least} (for {origin}, by f1, model many" in done.stderr
+    shares = "100% of the right rows are kept"
+    said = f"balanced: csls>={least}; {shares} (for {origin}, by f1, model many"
+    assert said in done.stderr
     assert all(float(score) >= least for score in kept(done))
 
 
 def test_every_two_languages_of_the_shipped_model_have_a_cut() -> None:
     for pair in ("en,de", "de,en", "ar,th", "cs,pl", "uk,en"):
         for measure, use in (("joint", "mining"), ("csls", "mining"), ("mlp", "filtering")):
-            assert recommended_threshold(f"multi:{pair}", measure, use).use == use
-    own, other = (recommended_threshold(f"multi:{pair}", "joint") for pair in ("es,en", "es,th"))
-    assert (own.languages, other.languages) == ("en,es", "")
+            found = named_cut(f"multi:{pair}", measure, use=use)
+            assert found.basis.startswith(f"for {use} of ")
+        probable = named_cut(f"multi:{pair}", "probability")
+        known = "de,en" if "de" in pair else "other languages"
+        assert probable.threshold == 0.5
+        assert probable.basis.startswith(f"labelled crawls in {known}, model multi ")
+    own, other = (named_cut(f"multi:{pair}", "joint") for pair in ("es,en", "es,th"))
+    assert own.basis.startswith("for mining of en,es, by f1, model multi ")
+    assert other.basis.startswith("for mining of any two languages, none being known for es,th, ")
     assert own.threshold != other.threshold

@@ -165,7 +165,7 @@ def test_bad_documents_stop_or_are_left_out(
         ("- -", 2, "only one of SOURCE and TARGET"),
         ("aa missing", 66, "missing: cannot be opened"),
         ("aa none", 65, "none: no documents"),
-        ("aa ba --min-score high", 2, "nor is it recommended"),
+        ("aa ba --min-score high", 2, "nor is it balanced or none"),
         ("aa ba --resume aa", 78, "aa is not empty"),
     ],
 )

@@ -60,12 +60,14 @@ def test_scores_are_appended_in_the_order_asked(folder: Path, model: Model) -> N
     ]
 
 
-def test_only_the_scores(folder: Path, bare: Path, model: Model) -> None:
-    """Of mlp where there is a classifier, unless others are asked for."""
+def test_only_the_scores(folder: Path, bare: Path, calibrated: Path, model: Model) -> None:
+    """Of mlp with a classifier, of probability with a calibration too, unless others are asked."""
     data = b"\xef\xbb\xbf" + DATA.replace(b"\n", b"\r\n").removesuffix(b"\r\n")
     words = ("--score-only", "--similarity", "mlp,ratio", "--digits", "2")
     assert lines_of(folder, *words, data=data) == expected(model, ["mlp", "ratio"], 2)
     assert lines_of(folder, "--score-only") == expected(model, ["mlp"])
+    probable = expected(load(calibrated), ["probability"])
+    assert lines_of(calibrated, "--score-only") == probable != expected(model, ["mlp"])
     assert lines_of(bare, "--score-only") == expected(model, ["cosine"])
 
 
@@ -81,8 +83,8 @@ def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """A model of each architecture, and one with a classifier that reads words."""
     folder = tmp_path_factory.mktemp("models") / "toy"
     if request.param == "words":
-        return toy_words_model(folder)
-    return toy_model(folder, recurrent=request.param == "recurrent")
+        return toy_words_model(folder, calibrated=True)
+    return toy_model(folder, recurrent=request.param == "recurrent", calibrated=True)
 
 
 ROWS = [*DATA.splitlines(keepends=True), f"{'a1 a2 ' * 150}\t{'b2 b3 b4 ' * 90}\n".encode()]
@@ -118,7 +120,9 @@ def test_against_the_input_the_order_does_not_matter(either: Path) -> None:
     assert shuffled == [whole[i] for i in order]
 
 
-def test_a_rejected_row_keeps_its_place(folder: Path, tmp_path: Path) -> None:
+def test_a_rejected_row_keeps_its_place(
+    folder: Path, calibrated: Path, tmp_path: Path
+) -> None:
     rows = DATA.splitlines(keepends=True)
     data = b"".join([rows[0], b"one\n", rows[1], b"\xff\tb\r\n", rows[2]])
     good = lines_of(folder, "--similarity", "mlp,cosine")
@@ -130,7 +134,7 @@ def test_a_rejected_row_keeps_its_place(folder: Path, tmp_path: Path) -> None:
     scores = lines_of(folder, *words, "--score-only", data=data)
     assert [scores[1], scores[3]] == [b"\t\n", b"\t\n"]
     words = ("--on-error", "reject", "--similarity", ALL)
-    assert lines_of(folder, *words, data=b"\n\n\n") == [b"\t" * 6 + b"\n"] * 3
+    assert lines_of(calibrated, *words, data=b"\n\n\n") == [b"\t" * 7 + b"\n"] * 3
 
 
 def test_neighbours_from_a_file(folder: Path, bare: Path, model: Model) -> None:

@@ -26,6 +26,7 @@ from bitextfilter.pairs.base import (
 from bitextfilter.pairs.classifier import SentenceClassifier, save_classifier
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample, save_samples
+from bitextfilter.scoring.calibration import general_calibration
 from bitextfilter.scoring.model import Model
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
@@ -95,10 +96,12 @@ def toy_model(
     dim: int = DIM,
     recurrent: bool = False,
     seed: int = 1,
+    calibrated: bool = False,
 ) -> Path:
     """Write the model, with an untrained classifier and a background sample of random sentences.
 
-    A *recurrent* one also has the maxima of an untrained network's states in its vectors.
+    A *recurrent* one also has the maxima of an untrained network's states in its vectors, a
+    *calibrated* one the calibration of models without labels.
     """
     every = [[f"{side}{n}" for n in range(WORDS)] for side in "ab"]
     processor = TextProcessor.learn(
@@ -118,6 +121,8 @@ def toy_model(
         ENCODERS.save(draft, (name, settings), network, processor)
         if classifier:
             save_classifier(SentenceClassifier(SentenceClassifierSettings(dim, hidden=16)), draft)
+        if calibrated:
+            general_calibration().write(draft)
         if background:
             generator = np.random.default_rng(2)
             one, other = generator.standard_normal((2, 40, dim)).astype(np.float32)
@@ -149,9 +154,9 @@ def as_older(folder: Path) -> Path:
     return folder
 
 
-def toy_words_model(folder: Path) -> Path:
+def toy_words_model(folder: Path, calibrated: bool = False) -> Path:
     """Write the model with an untrained classifier that reads words."""
-    toy_model(folder, classifier=False)
+    toy_model(folder, classifier=False, calibrated=calibrated)
     settings = WordClassifierSettings(DIM, 0.5, width=8, meaning=8, word_kinds=2, hidden=16)
     torch.manual_seed(1)
     with writing_folder(folder) as draft:
