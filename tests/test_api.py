@@ -35,12 +35,12 @@ from bitextfilter import (
     fix,
     load,
     mine,
+    named_cut,
     noise,
     pair_documents,
     rank,
     read_rows,
     recheck,
-    recommended,
     recovery,
     report,
     sample,
@@ -49,7 +49,7 @@ from bitextfilter import (
 
 FUNCTIONS = {
     *("Filter", "Model", "align_documents", "deduplicate", "filter_pairs", "fix", "load", "mine"),
-    *("noise", "rank", "read_rows", "recovery", "recommended", "explain", "pair_documents"),
+    *("noise", "rank", "read_rows", "recovery", "named_cut", "explain", "pair_documents"),
     *("recheck", "report", "sample", "split"),
 }
 ERRORS = {
@@ -206,13 +206,27 @@ def test_filters_are_used_again_and_read_columns() -> None:
         ),
         (lambda: report([], count="bytes"), SettingsError, "count 'bytes' is none of"),
         (lambda: report([], model="en-de"), SettingsError, "'score' is none of|no cut"),
-        (lambda: rank([("a", "b", 0.5)], min_score="recomended"), SettingsError, "recommended"),  # type: ignore[arg-type]
+        (lambda: rank([("a", "b", 0.5)], min_score="balancd"), SettingsError, "balanced"),  # type: ignore[arg-type]
         (lambda: load("multi"), SettingsError, r'load\("multi", languages=\("vi", "zh"\)\)'),
         (lambda: load("en-de", languages="en"), TypeError, "languages are two codes"),  # type: ignore[arg-type]
         (lambda: load("en-de", languages=("en", "fr")), SettingsError, "a model of en-de, not"),
         (lambda: Filter(languages=("en", "qq")), SettingsError, "'qq' is not the code of a"),
         (lambda: deduplicate([], only_against=True), SettingsError, "needs texts of against"),
-        (lambda: recommended("en-de", "joint", "filtering"), SettingsError, "no cut for filtering"),
+        (
+            lambda: named_cut("en-de", measure="joint", use="filtering"),
+            SettingsError,
+            "no cut for filtering",
+        ),
+        (
+            lambda: named_cut("en-de", "strict", "mlp"),
+            SettingsError,
+            "mlp has no strict cut, probability has one",
+        ),
+        (
+            lambda: rank([("a", "b", 0.5)], right_share=0.5),
+            SettingsError,
+            "right_share needs min_score",
+        ),
         (lambda: align_documents(None, [], []), SettingsError, "needs one"),
         (lambda: align_documents(None, [], [], by="luck"), SettingsError, "'luck' is none of"),
         (
@@ -235,7 +249,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "mine": {"model": ..., "sources": [], "targets": [], "min_score": "none"},
     "noise": {"pairs": PAIRS, "rates": 0.1},
     "pair_documents": {"model": ..., "sources": {}, "targets": {}}, "rank": {"pairs": []},
-    "read_rows": {"path": "no.tsv"}, "recommended": {},
+    "read_rows": {"path": "no.tsv"}, "named_cut": {},
     "recovery": {"model": ..., "sources": ["a1"], "targets": ["b1"]}, "report": {"pairs": []},
     "recheck": {
         "model": ..., "sources": ["a1"], "targets": ["b1"],
@@ -273,7 +287,7 @@ def test_a_value_of_another_type_is_refused_with_its_name(
         (lambda: deduplicate([], against_words=(0, 1, 1)), "against_words must be at least 1"),
         (lambda: noise([], 2), "rates must be at least 0, at most 1, not 2"),
         (lambda: noise([], {"copied": None}), "rates: that of 'copied' must be a number"),  # type: ignore[dict-item]
-        (lambda: rank([], min_score="recomended"), "; did you mean recommended?"),  # type: ignore[arg-type]
+        (lambda: rank([], min_score="balancd"), "; did you mean balanced?"),  # type: ignore[arg-type]
         (lambda: rank([], similarity="cosin"), "similarity 'cosin' is none of cosine"),
         (lambda: rank([], top_fraction=1.5), "top_fraction must be at least 0, at most 1, not 1.5"),
         (
@@ -289,9 +303,10 @@ def test_a_value_of_another_type_is_refused_with_its_name(
         (lambda: report([("a", "b", 1)], columns=()), "columns must be numbers"),
         (lambda: report([("a", "b", 1)], label=4), "label: no pair has a column 4"),
         (lambda: list(Filter("9>=0.5")(PAIRS)), "rules: no pair has a column 9; the first has 2"),
-        (lambda: recommended(measure="cosin"), "measure 'cosin' is none of cosine"),
-        (lambda: recommended(use="training"), "use 'training' is none of filtering"),
-        (lambda: recommended(5), "model must be a loaded model, a str or a path, not 5"),  # type: ignore[arg-type]
+        (lambda: named_cut(name="best"), "name 'best' is none of lenient, balanced, strict"),
+        (lambda: named_cut(measure="cosin"), "measure 'cosin' is none of cosine"),
+        (lambda: named_cut(use="training"), "use 'training' is none of filtering"),
+        (lambda: named_cut(5), "model must be a loaded model, a str or a path, not 5"),  # type: ignore[arg-type]
         (lambda: align_documents(None, [], [], skip=-1), "skip must be at least 0, at most 100"),
     ],
 )
@@ -474,7 +489,7 @@ def shipped() -> Model:
 
 @pytest.fixture(scope="module")
 def scored(shipped: Model) -> list[tuple[Any, ...]]:
-    scores = shipped.score(*zip(*ROWS, strict=True))["mlp"]
+    scores = shipped.score(*zip(*ROWS, strict=True))["probability"]
     return [(*row, round(float(score), 4)) for row, score in zip(ROWS, scores, strict=True)]
 
 
@@ -487,28 +502,67 @@ def test_languages_have_any_spelling() -> None:
     assert damaged[0] == damaged[1]
 
 
-def test_the_recommended_cut_is_that_of_the_commands(
-    ran: Callable[..., str], shipped: Model, scored: list[tuple[Any, ...]]
+@pytest.mark.parametrize("name", ["lenient", "balanced", "strict"])
+def test_a_cut_by_name_is_that_of_the_commands(
+    ran: Callable[..., str], shipped: Model, scored: list[tuple[Any, ...]], name: Any
 ) -> None:
-    cut = recommended()
-    assert (cut.measure, cut.use) == ("mlp", "filtering")
-    assert cut == recommended(shipped) == recommended("en-de", "mlp", "filtering")
-    assert recommended("en-de", "joint").use == "mining"
-    assert recommended("multi:en,fr").languages == "en,fr"
-    kept = rows(rank(scored, min_score="recommended"))
-    assert kept == ran("bitext-rank", "-q", "--min-score=recommended", text=rows(scored))
-    assert kept == rows(rank(scored, min_score="recommended", model=shipped, similarity="mlp"))
-    kept = rows(list(filter_pairs(scored, "score>=recommended")))
-    options = ("-q", "--rule", "score>=recommended")
+    kept = rows(rank(scored, min_score=name))
+    assert kept == ran("bitext-rank", "-q", f"--min-score={name}", text=rows(scored))
+    assert kept == rows(rank(scored, min_score=name, model=shipped, similarity="probability"))
+    assert kept == rows(rank(scored, min_score=named_cut(name=name).threshold))
+    kept = rows(list(filter_pairs(scored, f"score>={name}")))
+    options = ("-q", "--rule", f"score>={name}")
     assert kept == ran("bitext-filter", *options, text=rows(scored))
 
 
+def test_a_cut_of_the_raw_classifier_is_that_of_the_commands(
+    ran: Callable[..., str], shipped: Model
+) -> None:
+    scores = shipped.score(*zip(*ROWS, strict=True), "mlp")["mlp"]
+    text = rows([(*row, round(float(score), 4)) for row, score in zip(ROWS, scores, strict=True)])
+    pairs = [(s, t, float(score)) for s, t, score in (r.split("\t") for r in text.splitlines())]
+    kept = rows(rank(pairs, min_score="balanced", similarity="mlp"))
+    options = ("-q", "--min-score=balanced", "--similarity=mlp")
+    assert kept == ran("bitext-rank", *options, text=text)
+    least = named_cut(measure="mlp").threshold
+    assert 0 < least < 0.5 and kept == rows(rank(pairs, min_score=least)) != rows(rank(pairs))
+
+
+def test_what_a_cut_says(shipped: Model) -> None:
+    cuts = [named_cut(name=name) for name in ("lenient", "balanced", "strict")]
+    assert {cut.measure for cut in cuts} == {"probability"}
+    assert 0 < cuts[0].threshold < cuts[1].threshold == 0.5 < cuts[2].threshold < 1
+    for kept in ([cut.right for cut in cuts], [cut.wrong for cut in cuts]):
+        assert 1 > kept[0] > kept[1] > kept[2] > 0
+    assert cuts[1] == named_cut() == named_cut(shipped) == named_cut("en-de", measure="probability")
+    assert cuts[1].basis == f"labelled crawls in de,en, model en-de {shipped.digest}"
+    assert named_cut("en-de", measure="mlp").basis.startswith("for filtering, by f1, model en-de ")
+    mined = named_cut("en-de", measure="joint")
+    assert mined.basis.startswith("for mining, ") and mined.wrong is None
+    assert named_cut("multi:en,fr", measure="mlp").basis.startswith("for filtering of en,fr, ")
+    assert named_cut("multi:fr,en").basis.startswith("labelled crawls in en,fr, model multi ")
+    assert named_cut("multi:cs,pl").basis.startswith("labelled crawls in other languages, ")
+
+
+@pytest.mark.parametrize("share", [0.2, 0.9, "estimate"])
+def test_a_share_of_right_rows_is_that_of_the_command(
+    ran: Callable[..., str], shipped: Model, scored: list[tuple[Any, ...]], share: Any
+) -> None:
+    kept = rows(rank(scored, min_score=0.5, right_share=share))
+    options = ("-q", "--min-score=0.5", f"--right-share={share}")
+    assert kept == ran("bitext-rank", *options, text=rows(scored))
+    assert kept == rows(rank(scored, min_score="balanced", right_share=share, model=shipped))
+    usual = len(rank(scored, min_score=0.5))
+    count = len(kept.splitlines())
+    assert (share == 0.2) == (count < usual) and (share == 0.9) == (count > usual)
+
+
 def test_scores_of_another_model_are_refused(scored: list[tuple[Any, ...]]) -> None:
-    said = r"pairs\[3\] has the score .*, but .* by mlp of en-de-autoencoder; model= names the"
+    said = r"pairs\[3\] has the score .*, but .* by probability of en-de-autoencoder; model= names the"
     with pytest.raises(InputError, match=said):
-        rank(scored, min_score="recommended", model="en-de-autoencoder")
+        rank(scored, min_score="balanced", model="en-de-autoencoder")
     with pytest.raises(InputError, match=said):
-        list(Filter("score>=recommended", model="en-de-autoencoder")(scored))
+        list(Filter("score>=balanced", model="en-de-autoencoder")(scored))
 
 
 def test_scores_that_may_be_of_another_model_are_warned_of(
@@ -516,11 +570,11 @@ def test_scores_that_may_be_of_another_model_are_warned_of(
 ) -> None:
     own = shipped.score(*zip(*ROWS, strict=True), "csls")["csls"].tolist()
     pairs = [(*row, score) for row, score in zip(ROWS, own, strict=True)]
-    assert rank(pairs, min_score="recommended", similarity="csls")
+    assert rank(pairs, min_score="balanced", similarity="csls")
     with pytest.warns(UserWarning, match="are of other neighbours, or") as found:
-        rank(scored, min_score="recommended", similarity="csls")
+        rank(scored, min_score="balanced", similarity="csls")
     assert found[0].filename == __file__
-    rank(scored, min_score="recommended", similarity="joint")
+    rank(scored, min_score="balanced", similarity="joint")
 
 
 def test_every_choice_of_rank_is_that_of_the_command(
@@ -630,7 +684,7 @@ def test_rechecked_scores_are_those_of_the_command(ran: Callable[..., str], ship
     options = ("--recheck", "multi", "--between", "0.01,0.99", "--digits", "7", "--score-only")
     written = ran("bitext-score", "-q", *options, text=rows(ROWS))
     sources, targets = map(list, zip(*ROWS, strict=True))
-    slow, scores = load("multi:en,de"), shipped.score(sources, targets)["mlp"]
+    slow, scores = load("multi:en,de"), shipped.score(sources, targets)["probability"]
     found = recheck(slow, sources, targets, scores, low=0.01, high=0.99)
     assert written.split() == [f"{score:.7f}" for score in found]
     with pytest.raises(SettingsError, match="low below high"):
@@ -657,8 +711,8 @@ def test_mining_without_a_known_cut_says_so(model: Model) -> None:
     with pytest.warns(UserWarning, match="wrong pairs are returned, too: the model"):
         found = mine(model, *sides)
     assert found == mine(model, *sides, min_score="none")
-    with pytest.raises(SettingsError, match="recommends no cut"):
-        mine(model, *sides, min_score="recommended")
+    with pytest.raises(SettingsError, match="has no cut"):
+        mine(model, *sides, min_score="balanced")
 
 
 def test_documents_are_paired_as_by_the_command(
@@ -673,7 +727,7 @@ def test_documents_are_paired_as_by_the_command(
             documents.setdefault(name, []).append(sentence)
         lines = (json.dumps({"id": n, "sentences": some}) for n, some in documents.items())
         Path(path).write_text("\n".join(lines), encoding="utf-8")
-    for least in ("recommended", "none"):
+    for least in ("balanced", "none"):
         found = pair_documents(shipped, *sides, min_score=least)
         written = ran("bitext-pair-documents", "-q", f"--min-score={least}", *files)
         assert rows([(*names, f"{score:.4f}") for *names, score in found]) == written != ""
@@ -684,10 +738,10 @@ def test_documents_are_paired_as_by_the_command(
 def test_a_page_is_that_of_the_command(
     ran: Callable[..., str], scored: list[tuple[Any, ...]]
 ) -> None:
-    page = report(scored, names=["mlp"], model="en-de", title="read", languages=("eng", "de"))
-    options = ("--names=mlp", "--model=en-de", "--title=read", "--languages=en,de")
+    page = report(scored, names=["probability"], model="en-de", title="read", languages=("eng", "de"))
+    options = ("--names=probability", "--model=en-de", "--title=read", "--languages=en,de")
     written = ran("bitext-report", "-q", *options, text=rows(scored))
-    for part in ("<svg", "recommended"):
+    for part in ("<svg", "balanced"):
         assert page.count(part) == written.count(part) > 0
     figures = [line for line in written.splitlines() if "<svg" in line]
     assert figures == [line for line in page.splitlines() if "<svg" in line]

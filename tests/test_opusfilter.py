@@ -17,6 +17,7 @@ from console import ROOT
 
 import bitextfilter
 from bitextfilter.errors import NotFoundError, SettingsError
+from bitextfilter.models.folders import CUTS
 
 PAIRS = [
     ("Good morning!", "Guten Morgen!"),
@@ -38,7 +39,7 @@ def test_scores_are_those_of_the_model(module: ModuleType) -> None:
     found = [*module.BitextScoreFilter(workdir="w", name="n").score(iter(PAIRS))]
     assert [type(score) for score in found] == [float] * len(PAIRS)
     whole = [pair for pair in PAIRS if all(pair)]
-    expected = bitextfilter.load("en-de").score(*map(list, zip(*whole, strict=True)))["mlp"]
+    expected = bitextfilter.load("en-de").score(*map(list, zip(*whole, strict=True)))["probability"]
     assert found.pop(2) == -math.inf
     assert found == expected.tolist()
     assert [*module.BitextScoreFilter().score([])] == []
@@ -58,9 +59,12 @@ def test_decisions_filter_and_filterfalse_agree(
 
 
 def test_thresholds_and_measures(module: ModuleType) -> None:
-    cut = module.BitextScoreFilter(threshold="recommended")
-    assert 0 < cut.threshold < 0.5
-    assert cut.accept(cut.threshold) and not cut.accept(cut.threshold - 1e-9)
+    for measure in (None, "mlp"):
+        cut = module.BitextScoreFilter(threshold="balanced", measure=measure)
+        assert cut.threshold == bitextfilter.named_cut("en-de", measure=measure).threshold
+        assert cut.accept(cut.threshold) and not cut.accept(cut.threshold - 1e-9)
+    cuts = [module.BitextScoreFilter(threshold=name).threshold for name in CUTS]
+    assert 0 < cuts[0] < cuts[1] == 0.5 < cuts[2] < 1
     cosine = module.BitextScoreFilter(measure="cosine", threshold=0)
     (score,) = cosine.score(PAIRS[:1])
     expected = bitextfilter.load("en-de").score(*([text] for text in PAIRS[0]), "cosine")
@@ -78,7 +82,7 @@ def test_rules_are_those_of_the_command(module: ModuleType) -> None:
 
 
 def test_errors(module: ModuleType) -> None:
-    with pytest.raises(SettingsError, match="threshold is a number or recommended, not 'high'"):
+    with pytest.raises(SettingsError, match="a number, or 'high' is none of lenient, balanced, strict"):
         module.BitextScoreFilter(threshold="high")
     with pytest.raises(SettingsError, match="similarity 'dual' is none of"):
         module.BitextScoreFilter(measure="dual")
@@ -108,7 +112,7 @@ def test_the_example_runs_in_opusfilter(commands: Path, tmp_path: Path) -> None:
         paste cleaned/raw.en cleaned/raw.de |
         bitext-filter -q --languages en,de --rule default --rule numbers |
         bitext-score -q |
-        bitext-rank -q --similarity mlp --min-score recommended --order input |
+        bitext-rank -q --similarity probability --min-score balanced --order input |
         bitext-score -q --similarity cosine --digits 9 > ours.tsv"""
     subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", line],

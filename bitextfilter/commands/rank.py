@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 
 _SIDES = ("source", "target")
+_EVEN = 0.5
+"""The balanced cut of probabilities, whatever the share of right rows."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
         bitext-rank --min-score 0.5 --right-share estimate < scored.tsv > right.tsv
         bitext-rank --fold 3/10 --sample 20 --seed 7 -i scored.tsv.gz
     """
-    if not isinstance(settings.min_score, str) and cut.similarity is not None:
+    named = isinstance(settings.min_score, str) or settings.right_share is not None
+    if cut.similarity is not None and not named:
         raise click.UsageError("--similarity is for a --min-score by name, as balanced")
     incoming = _Incoming(run, settings, budget)
     output = run.output()
@@ -171,7 +174,10 @@ class _Incoming:
         if moved and measure != "probability":
             raise click.UsageError(f"--right-share is for probabilities, and these are {measure}")
         self.model = model
-        cut = run.named_cut(model, measure, wanted) if isinstance(wanted, str) else wanted
+        if moved:
+            cut = _EVEN if isinstance(wanted, str) else wanted
+        else:
+            cut = run.named_cut(model, measure, str(wanted))
         CutCheck(model, measure, self._settings.column)(run, reader, lines)
         return cut
 

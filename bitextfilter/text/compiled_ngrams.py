@@ -40,7 +40,7 @@ LIBRARY = CompiledLibrary(
     ),
     ngrams_runs=(
         *(INTEGER, _I32, INTEGER, INTEGER, INTEGER, INTEGER),
-        *(array_of(np.uint8), _I64, INTEGER, _I64, INTEGER, _I32),
+        *(_I64, INTEGER, _I64, INTEGER, _I32),
     ),
     ngrams_index=(None, _U64, _I32, INTEGER, _SECRET, _SLOTS, INTEGER),
     ngrams_find=(None, _U64, INTEGER, _SECRET, _SLOTS, INTEGER, _I32),
@@ -87,7 +87,7 @@ def group_sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32] |
 
 
 def longest_runs(
-    rows: NDArray[np.int32], groups: Ragged, places: tuple[int, int], skipped: NDArray[np.bool_]
+    rows: NDArray[np.int32], groups: Ragged, places: tuple[int, int]
 ) -> NDArray[np.int32] | None:
     """See :func:`bitextfilter.text.identifier.longest_runs`."""
     library = LIBRARY.open()
@@ -95,7 +95,7 @@ def longest_runs(
         return None
     flat, lengths = (np.ascontiguousarray(each, np.int64) for each in (groups.flat, groups.lengths))
     out = np.empty((len(lengths), 3), dtype=np.int32)
-    table = rows, len(rows), rows.shape[1] - 1, *places, skipped.astype(np.uint8)
+    table = rows, len(rows), rows.shape[1] - 1, *places
     failed = library.ngrams_runs(*table, flat, len(flat), lengths, len(lengths), out)
     return None if failed else out
 

@@ -112,7 +112,7 @@ def _sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32]:
 
 
 def longest_runs(
-    evidence: NDArray[np.int32], groups: Ragged, places: tuple[int, int], skipped: NDArray[np.bool_]
+    evidence: NDArray[np.int32], groups: Ragged, places: tuple[int, int]
 ) -> NDArray[np.int32]:
     """Find the run of words of each text that another language explains better than its own.
 
@@ -120,14 +120,13 @@ def longest_runs(
         evidence: of words, see :meth:`NgramIdentifier.evidence`: ``(u, l + 1)``.
         groups: the words of ``n`` texts.
         places: the columns of the text's own language, and of a certain other one, or -1.
-        skipped: ``(l,)``, whether a language is none of the others.
 
     Returns:
         ``(n, 3)``: the largest sum, over neighbouring words, of how much more evidence any other
         language has than the own one; that of the certain one; and the number of n-grams. Sums are
         at least 0.
     """
-    found = compiled_runs(evidence, groups, places, skipped)
+    found = compiled_runs(evidence, groups, places)
     if found is not None:
         return found
     own, other = places
@@ -137,7 +136,7 @@ def longest_runs(
         sums = np.vstack([np.zeros_like(gains[:1]), np.cumsum(gains[words], axis=0)])
         best = (sums - np.minimum.accumulate(sums, axis=0)).max(axis=0)
         counted = best[other] if other >= 0 else 0
-        row[:] = best[~skipped].max(initial=0), counted, evidence[words, -1].sum()
+        row[:] = best.max(initial=0), counted, evidence[words, -1].sum()
     return out
 
 
@@ -312,7 +311,7 @@ _WITHIN = {
 """Languages → those within them, or written alike, that identifiers tell apart by chance."""
 
 
-def alike(code: str) -> set[str]:
+def _alike(code: str) -> set[str]:
     """Return the codes that identifiers may take a language for, itself among them."""
     groups = [{head, *others.split()} for head, others in _WITHIN.items()]
     inside = (group for group in groups if code in group and code not in _WITHIN)
@@ -324,7 +323,7 @@ def untaught_scripts(language: Language) -> tuple[str, ...]:
 
     Latin is among them only where the tag names it: most text in another language is in Latin.
     """
-    firsts = {code: Language(code).written_in[:1] for code in alike(language.code)}
+    firsts = {code: Language(code).written_in[:1] for code in _alike(language.code)}
     taught = {s for code, first in firsts.items() for s in Language(code, "".join(first)).scripts}
     if not language.script or language.code == "crh":  # known in Latin, though the CLDR has it last
         taught.add("Latn")
@@ -341,7 +340,7 @@ def labels_of(language: str, labels: Iterable[str]) -> list[str]:
     wanted = any_language(language)
     if not wanted.says_language:
         return []
-    codes = alike(wanted.code)
+    codes = _alike(wanted.code)
     if language in every and (wanted.script or codes == {wanted.code}):
         return [language]
     return [

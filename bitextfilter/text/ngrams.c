@@ -90,14 +90,14 @@ int64_t ngrams_sums(const void *rows, int64_t bytes, int64_t count, int64_t widt
 /* The longest runs of words that another language explains better than `own` does.
  *
  * rows: count x (width + 1), the evidence of words; flat, lengths: as in ngrams_sums.
- * skipped: 1 for the languages that are none of the others. `other`: one of them, or -1.
- * out: groups x 3: the largest sum, over neighbouring words, of what any of the others has more
- * than `own`; that of `other`; and the number of n-grams. 0 where all have less.
+ * out: groups x 3: the largest sum, over neighbouring words, of what any language has more than
+ * `own`; that of `other`, a language, or -1 for none; and the number of n-grams. Sums are 0 where
+ * all languages have less.
  * Returns 1 as ngrams_sums does, or for more languages than LANGUAGES.
  */
 int64_t ngrams_runs(const int32_t *rows, int64_t count, int64_t width, int64_t own, int64_t other,
-                    const uint8_t *skipped, const int64_t *flat, int64_t total,
-                    const int64_t *lengths, int64_t groups, int32_t *out)
+                    const int64_t *flat, int64_t total, const int64_t *lengths, int64_t groups,
+                    int32_t *out)
 {
     int32_t run[LANGUAGES], best[LANGUAGES];
     int64_t at = 0;
@@ -121,7 +121,7 @@ int64_t ngrams_runs(const int32_t *rows, int64_t count, int64_t width, int64_t o
             out[2] += row[width];
         }
         for (int64_t k = 0; k < width; k++)
-            if (!skipped[k] && best[k] > out[0])
+            if (best[k] > out[0])
                 out[0] = best[k];
         if (other >= 0)
             out[1] = best[other];

@@ -380,7 +380,7 @@ def test_links_among_low_ones_are_left_out_by_default(half: Files) -> None:
     assert len(rows) < len(whole)
     assert f"{len(whole) - len(rows)} below the cut" in done.stderr
     assert "a link and two on either side is below 0.2 (--min-score none keeps them)" in done.stderr
-    assert linked(None, *half, "--min-score", "recommended").stdout == done.stdout
+    assert linked(None, *half, "--min-score", "balanced").stdout == done.stdout
     lowest = min(float(row[2]) for row in whole)
     assert table(linked(None, *half, "--min-score", str(lowest - 1))) == whole
 
@@ -390,8 +390,8 @@ def test_other_ways_have_no_cut_of_their_own(half: Files, way: str) -> None:
     usual = linked(None, *half, "--by", way)
     assert usual.stdout == linked(None, *half, "--by", way, "--min-score", "none").stdout
     assert "below" not in usual.stderr
-    asked = linked(None, *half, "--by", way, "--min-score", "recommended", code=2)
-    assert "--min-score recommended is for --by model" in asked.stderr
+    asked = linked(None, *half, "--by", way, "--min-score", "balanced", code=2)
+    assert "--min-score balanced is for --by model" in asked.stderr
 
 
 def test_one_warning_of_other_languages(half: Files) -> None:

@@ -83,7 +83,8 @@ def test_models_show_and_verify(folder: Path, trained: Path) -> None:
     written("models", "verify", trained)
     facts = json.loads(written("models", "show", "--json", trained))
     assert facts["languages"] == ["aa", "ba"]
-    assert facts["measures"][-1] == "mlp" and "csls" in facts["measures"]
+    assert facts["measures"][-2:] == ["mlp", "probability"] and "csls" in facts["measures"]
+    assert facts["default_measure"] == "probability"
     assert facts["neighbours"] == [300, 300]
 
 
@@ -92,12 +93,13 @@ def test_trained_classifier(folder: Path, trained: Path) -> None:
     assert (trained / "encoder" / "model.safetensors").read_bytes() == before
     model, (sources, targets) = load(trained), sentences(100, 5)
     assert (model.encode(sources, "aa") == load(f"{folder}:aa,ba").encode(sources, "aa")).all()
-    right = model.score(sources, targets)["mlp"]
-    wrong = model.score(sources, targets[1:] + targets[:1])["mlp"]
+    right = model.score(sources, targets, "mlp")["mlp"]
+    wrong = model.score(sources, targets[1:] + targets[:1], "mlp")["mlp"]
     assert np.mean(right[:, None] > wrong) > 0.9
-    margins = model.score(sources, targets, ["csls", "mlp"])
-    alone = [model.score([s], [t], ["csls", "mlp"]) for s, t in zip(sources, targets, strict=True)]
-    for name, values in margins.items():
+    names = ["csls", "mlp", "probability"]
+    together = model.score(sources, targets, names)
+    alone = [model.score([s], [t], names) for s, t in zip(sources, targets, strict=True)]
+    for name, values in together.items():
         assert values.tolist() == [each[name][0] for each in alone]
 
 
@@ -107,7 +109,8 @@ def test_a_classifier_of_words(folder: Path, tmp_path: Path) -> None:
     quick = ("--set", "training.epochs=2", "--set", "width=8", *QUICK[:2])
     output = ("-o", tmp_path / "model")
     written("train-classifier", "--model", f"{folder}:aa,ba", *words, *quick, *output)
-    assert np.isfinite(load(tmp_path / "model").score(SOURCES[:20], TARGETS[:20])["mlp"]).all()
+    scores = load(tmp_path / "model").score(SOURCES[:20], TARGETS[:20], ["mlp", "probability"])
+    assert np.isfinite([scores["mlp"], scores["probability"]]).all()
 
 
 def test_a_foreign_folder_stays_as_it_is(folder: Path, trained: Path, tmp_path: Path) -> None:

@@ -219,6 +219,7 @@ def test_sums_stand_for_neighbouring_sentences(folder: Path, tmp_path: Path) -> 
     ("name", "words", "message"),
     [
         ("bitext-score", ["--similarity", "mlp"], "mlp needs a model"),
+        ("bitext-score", ["--similarity", "probability"], "probability needs a model"),
         ("bitext-score", ["--similarity", "dual"], "dual"),
         ("bitext-score", ["--similarity", "csls"], "needs --neighbours input"),
         ("bitext-score", ["--explain"], "--explain does not go"),
@@ -226,7 +227,7 @@ def test_sums_stand_for_neighbouring_sentences(folder: Path, tmp_path: Path) -> 
         ("bitext-score", ["--model", "en-de"], "--model does not go"),
         ("bitext-score", ["--languages", "aa,ba"], "--languages does not go"),
         ("bitext-align", ["aa.txt", "ba.txt", "--similarity", "joint"], "joint needs a model"),
-        ("bitext-align", ["aa.txt", "ba.txt", "--min-score", "recommended"], "no recommended cut"),
+        ("bitext-align", ["aa.txt", "ba.txt", "--min-score", "balanced"], "no balanced cut"),
         ("bitext-align", ["aa.txt", "ba.txt", "--monotonic"], "does not go with --monotonic"),
         ("bitext-align-documents", ["aa.txt", "ba.txt", "--by", "words"], "--by does not go"),
         ("bitext-align-documents", ["aa.txt", "ba.txt", "--split", "en,de"], "--split does not go"),

@@ -208,24 +208,35 @@ def cut_of(model: str, measure: str, languages: str = "") -> float:
 def test_the_model_names_the_measure_and_its_cut() -> None:
     rows = b"".join(b"a b\tc d\t%.4f\n" % (n / 1000) for n in range(1001))
     result = call("--model", "en-de", data=rows)
-    cut = cut_of("en-de", "mlp")
-    assert (
-        f"the recommended cut is mlp>={cut!r} (for filtering, by f1, model en-de" in result.stderr
-    )
-    (score,) = data_of(result.stdout)["scores"]
-    assert score["name"] == "mlp" and score["recommended"] == pytest.approx(cut)
-    kept = score["corpora"][0]["kept"][0][score["thresholds"].index(score["recommended"])]
+    assert "balanced: probability>=0.5; " in result.stderr
+    assert "(labelled crawls in de,en, model en-de " in result.stderr
+    check_cut(result.stdout, "probability", 0.5)
+
+
+def check_cut(page: str, name: str, cut: float) -> None:
+    """The one score of a page has this name, and this cut among its thresholds."""
+    (score,) = data_of(page)["scores"]
+    assert score["name"] == name and score["balanced"] == pytest.approx(cut)
+    kept = score["corpora"][0]["kept"][0][score["thresholds"].index(score["balanced"])]
     assert kept == sum(n / 1000 >= cut for n in range(1001))
+
+
+def test_the_cut_of_the_raw_classifier_is_its_threshold() -> None:
+    rows = b"s\tt\tmlp\n" + b"".join(b"a b\tc d\t%.4f\n" % (n / 1000) for n in range(1001))
+    result, cut = call("--header", "--model", "en-de", data=rows), cut_of("en-de", "mlp")
+    assert f"balanced: mlp>={cut!r}; " in result.stderr
+    assert "(for filtering, by f1, model en-de " in result.stderr
+    check_cut(result.stdout, "mlp", cut)
 
 
 def test_the_cut_of_a_measure_in_the_header_or_of_a_pair() -> None:
     rows = b"s\tt\tcosine\n" + b"".join(b"a\tb\t%.4f\n" % (n / 99) for n in range(100))
     page = page_of("--header", "--model", "en-de", data=rows)
     (score,) = data_of(page)["scores"]
-    assert (score["name"], score["recommended"]) == ("cosine", cut_of("en-de", "cosine"))
+    assert (score["name"], score["balanced"]) == ("cosine", cut_of("en-de", "cosine"))
     other = call("--header", "--model", "en-de", data=rows.replace(b"cosine", b"laser"))
-    assert "warning: the model en-de recommends no cut for filtering by laser" in other.stderr
-    assert data_of(other.stdout)["scores"][0]["recommended"] is None
+    assert "warning: the model en-de has no cut for filtering by laser" in other.stderr
+    assert data_of(other.stdout)["scores"][0]["balanced"] is None
 
 
 OTHER = "".join(f"s {n}\tt {n}\t{n / 30 + 0.5:.4f}\tkind1\n" for n in range(21)).encode()

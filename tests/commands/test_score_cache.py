@@ -38,22 +38,22 @@ def counted(result: Result) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("digits", ["0", "9"])
-def test_the_bytes_are_those_without_a_cache(folder: Path, cache: Path, digits: str) -> None:
+def test_the_bytes_are_those_without_a_cache(calibrated: Path, cache: Path, digits: str) -> None:
     words = ("--similarity", ",".join(MEASURES), "--digits", digits)
-    plain = call(folder, *words)
+    plain = call(calibrated, *words)
     assert "cached" not in plain.stderr
     for batch, expected in (("7", (0, 300)), ("1000", (300, 0)), ("64", (300, 0))):
-        result = call(folder, *words, "--cache", cache, "--batch-size", batch)
+        result = call(calibrated, *words, "--cache", cache, "--batch-size", batch)
         assert result.stdout_bytes == plain.stdout_bytes
         assert counted(result) == expected
 
 
-def test_rejected_rows_are_neither_cached_nor_scored(folder: Path, cache: Path) -> None:
+def test_rejected_rows_are_neither_cached_nor_scored(calibrated: Path, cache: Path) -> None:
     data = b"".join([LINES[0], b"one\n", b"\xff\tb\n", LINES[0], b"a1\t \n", LINES[1]])
     words = (*ALL, "--on-error", "reject")
     for expected in ((1, 2), (3, 0)):
-        result = call(folder, *words, "--cache", cache, data=data)
-        assert result.stdout_bytes == call(folder, *words, data=data).stdout_bytes
+        result = call(calibrated, *words, "--cache", cache, data=data)
+        assert result.stdout_bytes == call(calibrated, *words, data=data).stdout_bytes
         assert counted(result) == expected
         assert "6 rows, 3 rejected, " in result.stderr
     with closing(sqlite3.connect(cache / CACHE_FILE)) as base:
@@ -73,16 +73,16 @@ def test_the_manifest_has_the_counts_and_quiet_is_quiet(
 
 
 def test_a_cache_is_no_output_and_a_damaged_one_named_with_the_remedy(
-    folder: Path, cache: Path
+    calibrated: Path, cache: Path
 ) -> None:
     for words in ((cache, "-o", cache), (cache, "--manifest", cache)):
-        said = call(folder, "--cache", *words, code=2).stderr
+        said = call(calibrated, "--cache", *words, code=2).stderr
         assert "--cache needs a file of its own" in said
-    call(folder, "--cache", "-", code=2)
+    call(calibrated, "--cache", "-", code=2)
     assert not cache.exists()
-    call(folder, *ALL, "--cache", cache)
+    call(calibrated, *ALL, "--cache", cache)
     data = (cache / CACHE_FILE).read_bytes()
     (cache / CACHE_FILE).write_bytes(data[: len(data) // 2])
-    said = call(folder, *ALL, "--cache", cache, code=65).stderr
+    said = call(calibrated, *ALL, "--cache", cache, code=65).stderr
     remedy = "delete it, and its scores are computed again"
     assert said.endswith(f"bitext-score: {cache / CACHE_FILE}: damaged cache; {remedy}\n")

@@ -87,7 +87,7 @@ def test_commands_take_it(name: str, place: Path, tmp_path: Path) -> None:
     trained, quick = tmp_path / "own", ("--set", "hidden=8", "--set", "training.epochs=1")
     words = (*quick, "--negatives", "repaired", "-o", trained, "-")
     invoke("bitext-train-classifier", "--model", folder, *words, data=PAIRS)
-    assert load(trained).default_measure == "mlp"
+    assert load(trained).default_measure == "probability"
     assert (load(trained).encode(SOURCES, "aa") == model.encode(SOURCES, "aa")).all()
 
 

@@ -147,10 +147,10 @@ def foreign(bench: Bench) -> None:
 
 
 NAMED: tuple[list[str], ...] = (
-    ["bitext-rank", "--column", "3", "--min-score", "recommended"],
+    ["bitext-rank", "--column", "3", "--min-score", "balanced"],
     ["bitext-rank", "--column", "mlp"],
     ["bitext-filter", "--threads", "1", "--rule", "mlp>=0.5"],
-    ["bitext-filter", "--threads", "1", "--rule", "score:min=recommended"],
+    ["bitext-filter", "--threads", "1", "--rule", "score:min=strict"],
     ["bitext-report", "--column", "mlp", "--label", "-1"],
     ["bitext-report", "--column", "mlp", "--reasons", "-1"],
 )

@@ -186,15 +186,15 @@ def test_a_row_that_looks_like_json_stops_the_run_with_one_line(data: bytes) -> 
     assert done.stderr.startswith("bitext-fix: stdin:1: 1 column, expected at least 2")
 
 
-RECOMMENDED = ("bitext-rank", "--min-score", "recommended", "--column", "3")
+BALANCED = ("bitext-rank", "--min-score", "balanced", "--column", "3")
 JSON = ("bitext-convert", "--to", "jsonl")
 
 
 @pytest.mark.parametrize(
     ("words", "header", "message"),
     [
-        (RECOMMENDED, b"source", "the header has 1 column, and no column 3"),
-        (RECOMMENDED, b"source\ttarget\t\xff", "the header is not UTF-8 at its byte 15"),
+        (BALANCED, b"source", "the header has 1 column, and no column 3"),
+        (BALANCED, b"source\ttarget\t\xff", "the header is not UTF-8 at its byte 15"),
         (JSON, b"source", "the header has 1 column, and no column 2"),
         ((*JSON, "--tcol", "-3"), b"source\ttarget", "the header has 2 columns, and no column -3"),
         (JSON, b"source\ttarget\t\xff", "the header is not UTF-8 at its byte 15"),

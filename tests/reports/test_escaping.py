@@ -57,7 +57,7 @@ def read(text: str) -> Reader:
     survey.add([Sample(n, text, text, (n / 9,), text, text) for n in range(9)])
     languages, runs = SideLanguages(text, text), [(text, {"command": text, text: text})]
     corpora = [Corpus(survey, text, {text: 1}, [text]) for _ in range(2)]
-    report = Report(corpora, text, languages, reasons=True, runs=runs, recommended={text: 0.5})
+    report = Report(corpora, text, languages, reasons=True, runs=runs, cuts={text: 0.5})
     return Reader(report.html().decode())
 
 

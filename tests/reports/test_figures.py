@@ -107,12 +107,12 @@ def test_the_numbers_of_a_histogram_are_those_of_its_rows() -> None:
     }
 
 
-def test_a_recommended_cut_is_a_line_up_the_histogram() -> None:
+def test_a_balanced_cut_is_a_line_up_the_histogram() -> None:
     scores = np.sort(np.float32([0, 0.05, 0.31, 0.35, 1]))
     _, line = histogram_chart("mlp", scores, "histogram", (-1.0, 1.0), 0.25).marks
     assert isinstance(line, Segments)
     assert line.corners[0, [0, 2]].tolist() == [0.25, 0.25] and line.corners[0, 1] == 0
-    assert line.name == "recommended cut: 0.25"
+    assert line.name == "balanced cut: 0.25"
 
 
 def test_of_many_labels_those_with_the_most_rows_are_drawn() -> None:
@@ -299,10 +299,10 @@ def test_axes_are_those_of_both() -> None:
 
 
 def test_a_cut_that_no_row_reaches_is_said_but_not_marked() -> None:
-    for recommended, marked in ((0.5, True), (1.5, False), (-0.5, False)):
-        view = ScoreView([corpus_of("a", [0, 1])], 0, [], recommended)
-        assert view.leads[-1] == f"The recommended cut is {recommended}."
+    for cut, marked in ((0.5, True), (1.5, False), (-0.5, False)):
+        view = ScoreView([corpus_of("a", [0, 1])], 0, [], cut)
+        assert view.leads[-1] == f"The balanced cut is {cut}."
         assert (view.cut is not None) == marked
         data = view.data()
-        assert (data["recommended"] in data["thresholds"]) == marked
+        assert (data["balanced"] in data["thresholds"]) == marked
         assert (len(view.charts[1].legend) == 1) == marked

@@ -383,11 +383,11 @@ OTHERS = [row for row in ROWS if row.number % 3]
 
 @pytest.fixture
 def both(browser: Browser, tmp_path: Path) -> Browser:
-    """The page of two corpora, with a recommended cut of the first score."""
+    """The page of two corpora, with a balanced cut of the first score."""
     survey = Survey(["mlp", "csls"])
     survey.add(OTHERS)
     others = [Corpus(survey, "others.tsv", {}, ["bitext-rank -i others.tsv --min-score"] * 2)]
-    options = {"others": others, "recommended": {"mlp": 0.4321}, "title": "rows.tsv"}
+    options = {"others": others, "cuts": {"mlp": 0.4321}, "title": "rows.tsv"}
     browser.open(written(tmp_path, "both.html", ROWS, reasons=True, **options))
     return browser
 
@@ -450,16 +450,16 @@ def test_one_threshold_cuts_both(both: Browser) -> None:
     assert first != second and others[0] == others[1]
 
 
-def test_the_recommended_cut_is_marked_and_found_again(both: Browser) -> None:
+def test_the_balanced_cut_is_marked_and_found_again(both: Browser) -> None:
     assert shown(both)[0] == pytest.approx(0.4321)
-    assert "The recommended cut is 0.4321." in both.texts("#score-1 .lead")
-    assert both.texts("#score-1 figure .legend li").count("recommended cut: 0.4321") == 2
+    assert "The balanced cut is 0.4321." in both.texts("#score-1 .lead")
+    assert both.texts("#score-1 figure .legend li").count("balanced cut: 0.4321") == 2
     both.focus("#score-1-slider")
     both.press("Home")
-    both.focus("#score-1 button.recommended")
+    both.focus("#score-1 button.balanced")
     both.press("Enter")
     assert shown(both)[0] == pytest.approx(0.4321)
-    assert both.texts("button.recommended") == ["recommended: 0.4321"]
+    assert both.texts("button.balanced") == ["balanced: 0.4321"]
 
 
 COPIED = "Object.defineProperty(navigator, 'clipboard', {value: {writeText: %s}})"

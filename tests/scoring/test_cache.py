@@ -383,7 +383,8 @@ ALL = list(MEASURES)
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Model:
     """A toy model, and one whose classifier reads words."""
     folder = tmp_path_factory.mktemp("models") / "toy"
-    return load((toy_model if request.param == "plain" else toy_words_model)(folder))
+    made = toy_model if request.param == "plain" else toy_words_model
+    return load(made(folder, calibrated=True))
 
 
 class Scorer:

@@ -31,7 +31,7 @@ from bitextfilter.pairs.classifier import SentenceClassifier, save_classifier
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.scoring.inspection import describe_model
 from bitextfilter.scoring.model import load
-from bitextfilter.scoring.thresholds import measure_of, recommended_threshold
+from bitextfilter.scoring.thresholds import measure_of, named_cut
 from bitextfilter.text.vocabulary import RESERVED
 
 
@@ -203,10 +203,11 @@ def test_a_vector_depends_on_its_sentence_alone(tmp_path: Path) -> None:
 
 
 def test_a_shorter_model_has_its_own_digest_and_no_classifier(tmp_path: Path) -> None:
-    folder = toy_model(tmp_path / "model")
+    folder = toy_model(tmp_path / "model", calibrated=True)
     whole, short = load(folder), load(f"{folder}@3")
     assert short.digest == f"{whole.digest}@3" == named_digest(f"{folder}@3")
-    assert short.classifier is None
+    assert short.classifier is None and short.calibration is None
+    assert whole.default_measure == "probability" == measure_of(str(folder), None, None)
     assert short.default_measure == "cosine" == measure_of(f"{folder}@3", None, None)
     assert short.background is not None
     assert short.background.dim == short.encoder.dim == 3
@@ -280,8 +281,12 @@ def test_refusals(tmp_path: Path) -> None:
         load(f"{folder}@{DIM}")
     with pytest.raises(SettingsError, match="mlp takes whole vectors; leave @3 out of"):
         load(f"{folder}@3").score(["a1"], ["b1"], "mlp")
+    with pytest.raises(SettingsError, match="csls has no lenient cut, probability has one"):
+        named_cut(folder, "csls", "lenient")
+    with pytest.raises(SettingsError, match="the model model has no calibration: give a number"):
+        named_cut(folder, "probability", "lenient")
     with pytest.raises(SettingsError, match="for scores of whole vectors: give a number"):
-        recommended_threshold(f"{folder}@3", "csls")
+        named_cut(f"{folder}@3", "csls")
     with pytest.raises(NotFoundError, match="neither a folder nor a shipped model"):
         load(f"{tmp_path}/none@3")
     (folder / BACKGROUND).unlink()
@@ -290,18 +295,25 @@ def test_refusals(tmp_path: Path) -> None:
         load(f"{folder}@3")
 
 
-@pytest.mark.parametrize("classifier", [True, False])
+@pytest.mark.parametrize(
+    ("classifier", "calibrated"), [(True, True), (True, False), (False, True), (False, False)]
+)
 @pytest.mark.parametrize("background", [True, False])
-def test_it_agrees_with_the_model(tmp_path: Path, classifier: bool, background: bool) -> None:
-    folder = toy_model(tmp_path / "toy", classifier, background)
+def test_it_agrees_with_the_model(
+    tmp_path: Path, classifier: bool, calibrated: bool, background: bool
+) -> None:
+    """A calibration without a classifier counts for nothing."""
+    folder = toy_model(tmp_path / "toy", classifier, background, calibrated=calibrated)
     facts, model = describe_model(folder), load(folder)
     assert (facts["digest"], tuple(facts["languages"])) == (model.digest, model.languages)
-    assert facts["default_measure"] == model.default_measure
+    assert facts["default_measure"] == model.default_measure == measure_of(str(folder), None, None)
     assert facts["dimension"] == (model.encoder.dim if classifier or background else None)
     assert (facts["classifier"] is not None) == classifier
     assert facts["neighbours"] == ([40, 40] if background else None)
     assert model.score(["a1"], ["b1"], facts["measures"]).keys() == set(facts["measures"])
-    assert len(facts["measures"]) == 2 + 3 * background + classifier
+    assert len(facts["measures"]) == 2 + 3 * background + classifier + (
+        classifier and calibrated
+    )
 
 
 def test_it_says_all(tmp_path: Path) -> None:

@@ -17,9 +17,11 @@ from translators import CASES, network, processor
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import RowReader, row_windows
+from bitextfilter.pairs.evidence import EVIDENCE, PairEvidence
 from bitextfilter.scoring import model as scorers
 from bitextfilter.scoring import model_scorers as module
 from bitextfilter.scoring.background import BackgroundSample
+from bitextfilter.scoring.calibration import CURVES
 from bitextfilter.scoring.command_scores import WaitingRows
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import Model, distinct, load
@@ -33,13 +35,14 @@ TARGETS = [*TARGETS[:300], *TARGETS[301:], TARGETS[300]]
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return load(toy_model(tmp_path_factory.mktemp("models") / "toy"))
+    return load(toy_model(tmp_path_factory.mktemp("models") / "toy", calibrated=True))
 
 
 def test_each_measure_is_what_it_says(model: Model) -> None:
     a, b = model.encode(SOURCES, "aa"), model.encode(TARGETS, "ba")
     assert model.background is not None
     assert model.classifier is not None
+    assert model.calibration is not None
     cosines = cosine_pairs(a, b)
     means = model.background.source_means(a) + model.background.target_means(b)
     expected = {
@@ -48,8 +51,17 @@ def test_each_measure_is_what_it_says(model: Model) -> None:
         "csls": 2 * cosines - means,
         "ratio": cosines / (means / 2),
         "distance": cosines - means / 2,
-        "mlp": model.classifier.probabilities(a, b),
+        "mlp": (mlp := model.classifier.probabilities(a, b)),
     }
+    places = np.arange(len(SOURCES))
+    evidence = PairEvidence(("aa", "ba"), None)(SOURCES, TARGETS, places, places)
+    numbers = dict(zip(EVIDENCE, evidence.T, strict=True)) | {"cosine": cosines}
+    numbers["classifier"] = np.log(mlp / (1 - mlp))
+    logits = model.calibration.intercept
+    for name, read in CURVES.items():
+        curve = model.calibration.curves[name]
+        logits = logits + sum(np.interp(numbers[each], curve.at, curve.logits) for each in read)
+    expected["probability"] = 1 / (1 + np.exp(-logits))
     scores = score_table(model, SOURCES, TARGETS, list(MEASURES))
     assert scores.dtype == np.float32
     for name, column in zip(MEASURES, scores.T, strict=True):
@@ -149,7 +161,7 @@ def test_other_neighbours_change_the_margins_alone(model: Model) -> None:
 
 
 def test_translations_score_higher(model: Model) -> None:
-    names = [name for name in MEASURES if name != "mlp"]  # the toy's classifier is untrained
+    names = ["cosine", "euclidean", "csls", "ratio", "distance"]  # the toy's classifier is untrained
     scores = score_table(model, SOURCES, TARGETS, names)
     assert (scores[:300].min(axis=0) > scores[300:].max(axis=0)).all()
 
@@ -174,12 +186,15 @@ def test_what_a_model_lacks(model: Model) -> None:
         score_table(bare, ["a1"], ["b1"], ["mlp"])
     with pytest.raises(SettingsError, match="--neighbours"):
         score_table(bare, ["a1"], ["b1"], ["ratio"])
+    with pytest.raises(SettingsError, match="bitext-models calibrate"):
+        score_table(replace(model, calibration=None), ["a1"], ["b1"], ["probability"])
     bare.check(["cosine", "euclidean"])
 
 
-def test_the_default_measure(model: Model, tmp_path: Path) -> None:
-    assert model.default_measure == "mlp"
-    assert list(model.score(["a1"], ["b1"])) == ["mlp"]
+def test_the_default_measure(model: Model, words_model: Model, tmp_path: Path) -> None:
+    assert model.default_measure == "probability"
+    assert list(model.score(["a1"], ["b1"])) == ["probability"]
+    assert list(words_model.score(["a1"], ["b1"])) == ["mlp"]
     bare = load(toy_model(tmp_path / "bare", classifier=False, background=False))
     assert list(bare.score(["a1"], ["b1"])) == ["cosine"]
     both = model.score(["a1", "a2"], ["b1", "b2"], ["csls", "cosine"])

@@ -72,7 +72,7 @@ def test_rules(commands: Path) -> None:
 
 def test_scores(commands: Path) -> None:
     line = "bitext-score -q | bitext-rank -q --order input --min-score {} | cut -f 1-3"
-    for cut in ("recommended", "0.9"):
+    for cut in ("balanced", "strict", "0.9"):
         found = clean("bitext_score", commands, THRESHOLD=cut)
         assert found == piped(line.format(cut), commands)
         assert 0 < found.count("\n") < ROWS.count("\n")

@@ -265,17 +265,18 @@ def test_a_cut_for_each_pair_of_languages(home: Path) -> None:
         told = CliRunner().invoke(
             command("bitext-filter"),
             ["--model", str(home / "model"), "--languages", pair, "--similarity", "cosine",
-             "--rule", "score:minimum=recommended"], input=scored,
+             "--rule", "score:minimum=balanced"], input=scored,
         )  # fmt: skip
         assert told.exit_code == 0, told.stderr
-        assert f"cosine>={value!r} (for filtering of {pair}, by f1" in told.stderr
+        assert f"balanced: cosine>={value!r}; " in told.stderr
+        assert f" (for filtering of {pair}, by f1, model model " in told.stderr
     done = CliRunner().invoke(
         command("bitext-filter"),
         ["--model", f"{home / 'model'}:aa,ce", "--similarity", "cosine",
-         "--rule", "score:minimum=recommended"], input=scored,
+         "--rule", "score:minimum=balanced"], input=scored,
     )  # fmt: skip
     assert done.exit_code == 2
-    assert "recommends no cut for aa,ce for filtering by cosine" in done.stderr
+    assert "has no cut for aa,ce for filtering by cosine" in done.stderr
 
 
 def test_languages_are_told_from_the_text(home: Path, tmp_path: Path) -> None:

@@ -131,8 +131,8 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
         "right": ",".join(settings.right or ()),
         "wrong": ",".join(settings.wrong or ()),
         "rows": sum(len(group.right) for group in groups),
-        "model": settings.name,
-        "curves": settings.start or ("multi" if start else "fitted to these rows"),
+        "model": Path(settings.name).name,
+        "curves": Path(settings.start or "multi").name if start else "fitted to these rows",
         "version": __version__,
     }
     fitted = fit_calibration(groups, start, facts=facts)
