@@ -243,7 +243,7 @@ def score(options: argparse.Namespace, texts: Sequence[list[str]], device: str) 
     """Time the scores of pairs of lines."""
     model = load(options.model, device, options.threads)
     sources, targets = ((lines * (CHUNK // len(lines) + 1))[:CHUNK] for lines in texts)
-    measure, count = model.default_measure, 0
+    measure, count = "mlp", 0
     model.score(sources[:2048], targets[:2048], measure)
     started = time.perf_counter()
     while time.perf_counter() - started < SCORED:

@@ -3,7 +3,7 @@
     python benchmarks/pair_documents.py --quality DATA
     python benchmarks/pair_documents.py PAIRS.tsv [PAIRS.tsv.gz...] --documents 10000 20000
 
-With `--quality`: precision and recall of the pairs at the recommended cut and without one. Sets are
+With `--quality`: precision and recall of the pairs at the default cut and without one. Sets are
 the whole documents of DATA/dev/align, and documents made of the pairs of DATA: of shuffled pairs,
 each document has `lines` in a row; three in ten stand on one side only; one sentence in seven is
 left out; and four of twelve lines that a site repeats stand first.
@@ -131,7 +131,7 @@ def measure(model: Model, made: Made, threads: int, times: bool = False) -> list
         PairingHooks,
         PairingSettings,
     )
-    from bitextfilter.mining.document_pairs import RECOMMENDED_SCORE
+    from bitextfilter.mining.document_pairs import BALANCED_SCORE
 
     phases = [("reading", time.perf_counter(), time.process_time())]
 
@@ -153,7 +153,7 @@ def measure(model: Model, made: Made, threads: int, times: bool = False) -> list
         bool(names[0][i] & names[1][j]) for i, j in zip(chosen.source, chosen.target, strict=True)
     ]
     figures = [f"{len(stores[0])} {len(stores[1])} {whole}"]
-    for least in (RECOMMENDED_SCORE, 0.0):
+    for least in (BALANCED_SCORE, 0.0):
         kept = [good for good, score in zip(right, chosen.score, strict=True) if score >= least]
         figures.append(f"P {sum(kept) / max(1, len(kept)):.4f} R {sum(kept) / whole:.4f}")
     if times:

@@ -4,8 +4,8 @@
 #     benchmarks/recheck.sh DATA FAST SLOW LOW,HIGH LANGUAGE...
 #
 # Writes a line for each language with English, tab-separated: language, rows, per cent rechecked, then the AUC of rows that
-# people call valid (V, F) against misaligned or foreign ones (A, L), and the processor's seconds: of the fast model,
-# the slow one, and both.
+# people call valid (V, F) against misaligned or foreign ones (A, L), and the processor's seconds: of the fast model
+# by mlp, the slow one by its default measure, and both.
 set -eu
 
 data=$1 fast=$2 slow=$3 between=$4
@@ -29,9 +29,9 @@ for language; do
     awk -F '\t' -v OFS='\t' '$1 ~ /^[VFAL]$/ { print $1 ~ /[VF]/ ? "clean" : "noise", $3, $4 }' \
         "$data/dev/crawl/paracrawl.en-$file.tsv" > "$work/rows"
     {
-        scored --model "$fast"
+        scored --model "$fast" --similarity mlp
         scored --model "$slow"
-        scored --model "$fast" --recheck "$slow" --between "$between"
+        scored --model "$fast" --similarity mlp --recheck "$slow" --between "$between"
     } > "$work/figures"
     python3 -c 'import json, sys
 counts = json.load(open(sys.argv[2]))["counts"]

@@ -86,6 +86,8 @@ class Models:
             self.loads[model].append(measure(["-c", LOAD, model]))
             for file, pairs in self.files.items():
                 options = ["--model", model, "--threads", str(self.settings.threads)]
+                if self.settings.similarity:
+                    options += ["--similarity", self.settings.similarity]
                 line = [str(LAUNCHER), "--quiet", "-i", str(file), "-o", os.devnull, *options]
                 self.runs[model, pairs].append(measure(line))
 
@@ -167,6 +169,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("pairs", help="TSV of real sentence pairs, .gz and the like unpacked")
     parser.add_argument("--model", action="append", dest="models", help="may be repeated")
+    parser.add_argument("--similarity", help="as of bitext-score  [default: the model's]")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 60_000])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sample", type=int, default=128, help="pairs for the encoders; 0: none")

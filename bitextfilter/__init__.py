@@ -22,7 +22,7 @@ os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 if TYPE_CHECKING:
-    from bitextfilter.api.cleaning import Filter, deduplicate, filter_pairs, fix, noise
+    from bitextfilter.api.cleaning import Filter, clean, deduplicate, filter_pairs, fix, noise
     from bitextfilter.api.pairs import read_rows
     from bitextfilter.api.ranking import rank, report, sample, split
     from bitextfilter.api.scoring import (
@@ -62,6 +62,7 @@ __all__ = [
     "WorkerError",
     "__version__",
     "align_documents",
+    "clean",
     "deduplicate",
     "explain",
     "filter_pairs",
@@ -83,7 +84,7 @@ __all__ = [
 _MODULES = {
     "errors": {name for name in __all__ if name.endswith("Error")},
     "scoring.model": {"Model"},
-    "api.cleaning": {"Filter", "deduplicate", "filter_pairs", "fix", "noise"},
+    "api.cleaning": {"Filter", "clean", "deduplicate", "filter_pairs", "fix", "noise"},
     "api.pairs": {"read_rows"},
     "api.ranking": {"rank", "report", "sample", "split"},
     "api.scoring": {

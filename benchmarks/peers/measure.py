@@ -124,7 +124,7 @@ def crawl(results: Results) -> None:
         if "column" in ASKED:
             results.add("crawl", language, "Bicleaner's column", "AUC", judged(labels, column))
         if "recheck" in ASKED and language == "de":
-            again = ("--recheck", "use", "--between", "0.01,0.99")
+            again = ("--similarity", "mlp", "--recheck", "use", "--between", "0.01,0.99")
             scores = scored(path, "en-de", "de", *again)
             results.add("crawl", "de", "en-de, recheck by use", "AUC", judged(labels, scores))
         for rule in RULES:
@@ -182,7 +182,8 @@ def command(system: str, source: str, target: str) -> list[str]:
     if system in RULES:
         return [sys.executable, "-W", "ignore", str(HERE / "rules.py"), system, source, target]
     model = ["--model", system, "--languages", f"{source},{target}"]
-    return ["bitext-score", "-q", "--threads", "1", *model]
+    measure = "cosine" if system in ("use", "e5") else "mlp"
+    return ["bitext-score", "-q", "--threads", "1", "--similarity", measure, *model]
 
 
 def documents(results: Results) -> None:

@@ -1,10 +1,10 @@
-"""Filters, duplicates, repairs and noise."""
+"""All of a cleaning in one call; filters, duplicates, repairs and noise."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from bitextfilter.api.pairs import (
@@ -23,12 +23,16 @@ from bitextfilter.api.pairs import (
 )
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import SPACES
-from bitextfilter.io.rows import Columns, RowReader, TextColumn
+from bitextfilter.io.rows import Columns, Row, RowReader, TextColumn
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bitextfilter.api.scoring import Cut
+    from bitextfilter.arrays import Scores
+    from bitextfilter.cleaning.plan import Plan
+    from bitextfilter.cleaning.rows import Preparer, Window
     from bitextfilter.corpus.duplicate_keys import DedupSettings
     from bitextfilter.corpus.other_texts import AgainstSettings, OtherTexts
     from bitextfilter.scoring.model import Model
@@ -318,3 +322,108 @@ def noise(
             raise SettingsError(f"rates: that of {kind!r} must be a number, not {rate!r:.40}")
     checked = ((pair[0], pair[1]) for some in windows_of(pairs, 2, 2) for pair in some)
     return noisy_pairs(checked, chosen, seed, settings)
+
+
+@checked()
+def clean(
+    pairs: Iterable[Pair],
+    *,
+    languages: Languages | None = None,
+    model: str | None = None,
+    min_score: float | Cut = "balanced",
+    rules: str | Iterable[str] = "default",
+    without: Collection[str] = (),
+    match: str = "normalised",
+    against: Iterable[Sequence[str]] = (),
+    on_drop: Callable[[Pair, str], object] | None = None,
+) -> Iterator[Pair]:
+    """Yield the clean pairs of a raw corpus, repaired, with their score as the last member.
+
+    Does the same as ``bitext-clean``: repairs, rules, texts of *against*, duplicates, the
+    probability that a person calls the pair right, a cut.
+
+    Args:
+        pairs: source, target, perhaps more.
+        languages: of both sides, in any usual spelling; None: as the first pairs tell.
+        model: name or folder of a model; None: the shipped one for the languages.
+        min_score: the lowest score, or ``lenient``, ``balanced`` or ``strict``.
+        rules, without: as for :class:`Filter`.
+        match: ``exact``, ``normalised`` or ``near`` duplicates; ``none`` keeps them.
+        against: texts in rows, such as a test set; a pair with one of them is left out.
+        on_drop: called with each other pair, as it was given, and the reason.
+
+    Raises SettingsError for a bad value, or where the languages are not told, or no model knows
+    them; NotFoundError for no such model.
+    """
+    from bitextfilter.cleaning.plan import KEEP_ALL, Plan, Rules
+    from bitextfilter.corpus.duplicate_keys import MATCH
+    from bitextfilter.io.rows import RowParser
+
+    tags = languages_as("tag", languages)
+    windows = windows_of(pairs)
+    first = list(islice(windows, 1))
+    parser = RowParser("pairs", Columns().wanted(), (0, 1), blank=True)
+
+    def rows() -> list[Row]:
+        parsed = [parser.row(n, _line(pair)) for n, pair in enumerate(chain(*first), 1)]
+        return [row for row in parsed if isinstance(row, Row)]
+
+    plan = Plan.of(rows, tags, model, min_score)
+    check_name("match", match, (*MATCH, KEEP_ALL))
+    chosen = Rules(names_of(rules, "rules"), names_of(without, "without"))
+    preparer, _ = plan.preparer(parser, chosen)
+    others = _others(against)
+    return _cleaned(chain(first, windows), plan, preparer, (match, others), on_drop)
+
+
+def _line(pair: Pair) -> bytes:
+    """Return the texts of a pair as a row; tabs and line ends within them are spaces."""
+    texts = (text.encode("utf-8", "replace").translate(SPACES) for text in pair[:2])
+    return b"\t".join(texts) + b"\n"
+
+
+def _others(against: Iterable[Sequence[str]]) -> OtherTexts | None:
+    """Return the texts of rows; None for none."""
+    from bitextfilter.corpus.other_texts import OtherTexts
+
+    if not (rows := list(chain.from_iterable(windows_of(against, 1, name="against")))):
+        return None
+    known = OtherTexts()
+    known.read(_reader(rows, _WHOLE))
+    return known
+
+
+def _cleaned(
+    windows: Iterable[Sequence[Pair]],
+    plan: Plan,
+    preparer: Preparer,
+    duplicates: tuple[str, OtherTexts | None],
+    on_drop: Callable[[Pair, str], object] | None,
+) -> Iterator[Pair]:
+    from bitextfilter.api.scoring import load
+    from bitextfilter.io.rows import RawLines
+    from bitextfilter.io.spill import Records
+
+    model, waiting = load(plan.model), dict[int, Pair]()
+    drop = on_drop or (lambda *_: None)
+
+    def score(sources: Sequence[str], targets: Sequence[str]) -> Scores:
+        return model.score(sources, targets, plan.cut.measure)[plan.cut.measure]
+
+    def prepared() -> Iterator[Window]:
+        number = 1
+        for pairs in windows:
+            waiting.update(enumerate(pairs, number))
+            window = preparer(RawLines(number, list(map(_line, pairs))))
+            for bad in window.bad:
+                drop(waiting.pop(bad.number), bad.reason)
+            yield window
+            number += len(pairs)
+
+    with plan.cleaner(preparer.parser, *duplicates, score) as cleaner, Records() as records:
+        for part in cleaner.cleaned(prepared(), records):
+            for dropped in part.dropped:
+                drop(waiting.pop(dropped.number), dropped.reason)
+            for row, text in part.kept:
+                pair: Pair = (row.source, row.target, *waiting.pop(row.number)[2:], float(text))
+                yield pair

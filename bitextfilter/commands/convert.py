@@ -11,6 +11,7 @@ import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.first_rows import refuse_table
+from bitextfilter.commands.frame.formats import FormatInputs
 from bitextfilter.commands.frame.options import (
     argument,
     is_given,
@@ -38,9 +39,8 @@ from bitextfilter.io.files import (
     open_folder,
     open_input,
     open_outputs,
-    stream_name,
 )
-from bitextfilter.io.rows import WINDOW_BYTES, BadRow, Columns, RowReader, TextColumn
+from bitextfilter.io.rows import WINDOW_BYTES, BadRow
 from bitextfilter.languages import read_language
 
 
@@ -187,28 +187,6 @@ def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     return read or [given.input], write
 
 
-class _Inputs:
-    """The files to read, opened by the run."""
-
-    def __init__(self, run: Run, paths: Sequence[str]) -> None:
-        self._run, self._paths = run, paths
-
-    def path(self, place: int = 0) -> str:
-        """Return the path of a file."""
-        self._run.begin_rows()
-        return self._paths[place]
-
-    def stream(self, place: int = 0) -> tuple[BinaryIO, str]:
-        """Open a file: its bytes and its name."""
-        path = self.path(place)
-        return self._run.input(path), stream_name(path)
-
-    def rows(self, columns: Columns | TextColumn, header: bool, place: int = 0) -> RowReader:
-        """Open a file as rows."""
-        self._run.row_settings = replace(self._run.row_settings, header=header)
-        return self._run.rows(columns, self._paths[place])
-
-
 _WINDOW = 4096
 _MOST_NAMES = 20
 
@@ -240,7 +218,7 @@ def main(run: Run, settings: _Settings) -> None:
     read, write = _split(run, settings)
     format_settings = _format_settings(run, settings, is_table(read[0]))
     target = FORMATS[settings.target]
-    reader = FORMATS[settings.source].reader(_Inputs(run, read), format_settings)
+    reader = FORMATS[settings.source].reader(FormatInputs(run, read), format_settings)
     if settings.source == "moses" and not named:
         run.note(f"{reader.name} are read as moses, line by line (--from names another format)")
     writer = target.writer(format_settings, reader)

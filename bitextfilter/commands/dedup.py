@@ -24,10 +24,11 @@ from bitextfilter.commands.frame.options import (
     options_of,
     row_options,
 )
+from bitextfilter.commands.frame.other_files import read_others
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH, DedupSettings
 from bitextfilter.corpus.formats.base import format_of
-from bitextfilter.io.files import is_table, open_input, open_rows, without_ending
+from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import (
     SIDES,
     BadRow,
@@ -35,7 +36,6 @@ from bitextfilter.io.rows import (
     Fault,
     Row,
     RowReader,
-    TextColumn,
     number_of,
     optional,
 )
@@ -253,9 +253,6 @@ def _drop(run: Run, settings: _Settings, others: _Others) -> None:
         _deduplicate(run, settings, rows, known)
 
 
-_MEND = "mend the line, or leave it out"
-
-
 def _known_texts(run: Run, settings: _Settings, others: _Others) -> OtherTexts:
     """Read the files whose rows are dropped. A bad row of theirs stops the run."""
     from bitextfilter.corpus.other_texts import OtherTexts
@@ -268,25 +265,11 @@ def _known_texts(run: Run, settings: _Settings, others: _Others) -> OtherTexts:
         run.facts.update(near=asdict(wanted.likeness))
     run.counts["in other files"] = 0
     for path in others.against:
-        _read_others(run, known, path, None)
+        read_others(run, known, path, None)
     for side, paths in zip(_SIDES, (others.against_source, others.against_target), strict=True):
         for path in paths:
-            _read_others(run, known, path, side)
+            read_others(run, known, path, side)
     return known
-
-
-def _read_others(run: Run, known: OtherTexts, path: str, side: str | None) -> None:
-    """Read a file whose rows are dropped; with *side*, its lines are texts of one side."""
-    files, names = run.row_settings, known.columns if side is None else ()
-    columns: Columns | TextColumn = TextColumn(blank=True)
-    if names:
-        columns = replace(files.columns, blank=True, sides=tuple(names))
-    header = side is None and (is_table(path) or (bool(names) and files.header))
-    with (open_rows if side is None else open_input)(path) as stream:
-        reader = RowReader(stream, path, columns, header, _MEND)
-        if reader.doubt:
-            run.warn(reader.doubt)
-        known.read(reader, side)
 
 
 def _subtract(run: Run, settings: DedupSettings, rows: RowReader, known: OtherTexts) -> None:

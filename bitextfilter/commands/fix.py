@@ -62,7 +62,7 @@ class _Settings:
         return self.languages or ((None, None) if self.one is None else (self.one,))
 
 
-@command("bitext-fix", _Settings, row_options(), uses="batch_size threads")
+@command("bitext-fix", _Settings, row_options("pairs files"), uses="batch_size threads")
 @fill_lists(REPAIRS=first_lines(REPAIRS))
 def main(run: Run, settings: _Settings) -> None:
     """Repair text where the right text is certain: a line for each input line, in order.

@@ -128,6 +128,7 @@ COMMANDS = {
     "bitext-align-documents": "link the sentences of documents and their translations",
     "bitext-align-words": "link the words of each pair that translate each other",
     "bitext-bicleaner": "score sentence pairs by the options of bicleaner-ai-classify",
+    "bitext-clean": "clean a raw corpus: repair, filter, deduplicate, score, cut",
     "bitext-combine": "make one score of several",
     "bitext-convert": "turn pairs from one format into another",
     "bitext-dedup": "keep one of the pairs that are duplicates",
@@ -159,8 +160,9 @@ COMMANDS = {
 """Every console script, and its purpose."""
 
 GROUPS = {
+    "Clean a corpus in one go": "clean",
     "Run a whole pipeline": "run",
-    "Clean a corpus": "filter fix dedup",
+    "Clean a corpus step by step": "filter fix dedup",
     "Score pairs, and cut by the score": "score rank combine bicleaner",
     "Look at a corpus, and judge it": "report judge evaluate",
     "Find pairs in texts and documents": "align align-documents pair-documents align-words",

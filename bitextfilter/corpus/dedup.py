@@ -378,14 +378,29 @@ def decided_windows(
             yield window, dict(zip(window.lines, keepers, strict=True))
     if not waiting:
         return
-    parts = deduplicator.finish().parts()
-    dropped = chain.from_iterable(
-        zip(lines.tolist(), keepers.tolist(), strict=True) for lines, keepers in parts
-    )
-    line, keeper = next(dropped, _END)
+    decisions = Decisions(deduplicator)
     for window in held():
-        found: dict[int, int] = {}
-        while window.lines and line <= window.lines[-1]:
+        yield window, decisions.up_to(window.lines[-1] if window.lines else 0)
+
+
+class Decisions:
+    """The decisions on rows that waited, once all have been added."""
+
+    def __init__(self, deduplicator: Deduplicator) -> None:
+        parts = deduplicator.finish().parts()
+        self._dropped = chain.from_iterable(
+            zip(lines.tolist(), keepers.tolist(), strict=True) for lines, keepers in parts
+        )
+        self._next = next(self._dropped, _END)
+
+    def up_to(self, last: int) -> dict[int, int]:
+        """Return the next rows dropped, up to the line *last*, and the line kept instead of each.
+
+        Lines ascend from call to call.
+        """
+        found = {}
+        while self._next[0] <= last:
+            line, keeper = self._next
             found[line] = keeper
-            line, keeper = next(dropped, _END)
-        yield window, found
+            self._next = next(self._dropped, _END)
+        return found

@@ -24,7 +24,7 @@ ask() {
     bitext-score -q --scorer-command "$EXPENSIVE" --scorer-retries 2 --cache "$output/cache" "$@"
 }
 
-bitext-score -q --model "$FIRST" -i "$labelled" -o "$output/first.tsv"
+bitext-score -q --model "$FIRST" --similarity mlp -i "$labelled" -o "$output/first.tsv"
 awk -F '\t' -v low="$LOW" -v high="$HIGH" '$NF > low && $NF < high' "$output/first.tsv" \
     > "$output/unsure.tsv"
 ask -i "$output/unsure.tsv" -o "$output/middle.tsv"

@@ -20,7 +20,7 @@ match=${MATCH:-normalised}
 
 # One pass: the rows as they came run through four programs, and the score stays the last column.
 # A row that cannot be scored (a side is blank, or not UTF-8) keeps its place with an empty score.
-bitext-score -q --manifest score.json -i crawl.tsv.gz | tee scored.tsv |
+bitext-score -q --similarity mlp --manifest score.json -i crawl.tsv.gz | tee scored.tsv |
     bitext-filter --languages en,de --manifest filter.json --rejects filter-dropped.tsv.gz |
     bitext-dedup --match "$match" --keep best --manifest dedup.json --rejects dedup-dropped.tsv.gz |
     bitext-rank -q --manifest rank.json -o cleaned.tsv

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# AUC of clean news against each kind of noise, by the default score, and by rules and score together.
+# AUC of clean news against each kind of noise, by the score mlp, and by rules and score together.
 #
 #     examples/clean-a-crawl/measure.sh DATA OUTPUT [PART]
 #
@@ -36,7 +36,7 @@ for kind in shuffled neighbouring misordered wrong-language copied truncated ext
 done
 mv "$output/noise.partial" "$output/noise.tsv"
 
-bitext-score -q -i "$output/noise.tsv" |
+bitext-score -q --similarity mlp -i "$output/noise.tsv" |
     bitext-filter -q --languages en,de --explain -o "$output/judged.tsv"
 bitext-evaluate filtering -q --labels 3 --column 4 "$output/judged.tsv" > "$output/score.partial"
 bitext-evaluate filtering -q --labels 3 --column 4 --verdict 5 "$output/judged.tsv" \

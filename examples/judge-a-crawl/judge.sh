@@ -13,7 +13,7 @@
 #   adapted/        the model that has learnt from the labels, by bitext-judge learn
 #   learnt.tsv      what it has learnt
 #   rest.tsv        all rows that were not in the sample
-# The AUC of both models on rest.tsv goes to stdout.
+# The AUC of the classifiers (mlp) of both models on rest.tsv goes to stdout.
 set -eu
 
 labelled=$1 model=$2 output=$3 count=${4:-300}
@@ -40,7 +40,7 @@ awk -F '\t' 'NR == FNR { sampled[$1 "\t" $2] = 1; next } !(($1 "\t" $2) in sampl
 case $model in *:*) adapted=$output/adapted:${model##*:} ;; *) adapted=$output/adapted ;; esac
 printf 'model\tAUC\tlow\thigh\trows\n'
 for each in "$model" "$adapted"; do
-    bitext-score -q --model "$each" --threads "$THREADS" "$output/rest.tsv" |
+    bitext-score -q --model "$each" --similarity mlp --threads "$THREADS" "$output/rest.tsv" |
         bitext-evaluate filtering -q --labels 3 --column -1 - |
         awk -F '\t' -v OFS='\t' -v name="$each" \
             '$1 == "auc" && $2 == "all" { print name, $3, $4, $5, $6 + $7 }'

@@ -14,12 +14,13 @@
 #   demetr.XX.KIND    each kind
 #   catastrophic.XX   AUC of translations without against those with a critical error
 #   mlqe.XX           Spearman's correlation with human ratings of machine translations, times 100
-# THREADS is how many threads compute.
+# In the environment, MEASURE is the measure (the model's default) and THREADS how many threads compute.
 set -eu
 
 data=$1 model=$2
 shift 2
 THREADS="${THREADS:-$(getconf _NPROCESSORS_ONLN)}"
+MEASURE=${MEASURE:-$(bitext-models show "$model" | sed -n 's/^default measure[[:space:]]*//p')}
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 
@@ -30,7 +31,7 @@ of() { # SOURCE TARGET: the model, opened for these languages where it has more 
     esac
 }
 auc() { # NAME: of a TSV of a label (clean or not) and a pair, in $work/rows
-    bitext-score -q --model "$opened" --threads "$THREADS" --scol 2 --tcol 3 "$work/rows" |
+    bitext-score -q --model "$opened" --similarity "$MEASURE" --threads "$THREADS" --scol 2 --tcol 3 "$work/rows" |
         bitext-evaluate filtering -q --labels 1 --column -1 - |
         awk -F '\t' -v OFS='\t' -v name="$1" '$1 == "auc" && $2 == "all" { print name, "AUC", $3, $4, $5 }'
 }
@@ -62,13 +63,13 @@ for language; do
     fi
     ratings=$data/dev/quality/mlqe.en-$language.tsv
     if [ -e "$ratings" ]; then
-        bitext-score -q --model "$opened" --threads "$THREADS" --scol 3 --tcol 4 "$ratings" |
+        bitext-score -q --model "$opened" --similarity "$MEASURE" --threads "$THREADS" --scol 3 --tcol 4 "$ratings" |
             bitext-evaluate sts -q --human 2 --column -1 - |
             awk -F '\t' -v OFS='\t' -v name="mlqe.$language" 'NR == 2 { print name, "Spearman", $8, $9, $10 }'
     fi
     contrasts=$data/dev/contrast/demetr.$language-en.tsv.xz
     if [ -e "$contrasts" ]; then
-        bitext-evaluate contrasts -q --model "$opened" --threads "$THREADS" \
+        bitext-evaluate contrasts -q --model "$opened" --similarity "$MEASURE" --threads "$THREADS" \
             --scol 3 --tcol 2 --worse-scol 4 --kinds 1 "$contrasts" |
             awk -F '\t' -v OFS='\t' -v name="demetr.$language" 'NR > 1 {
                 print ($1 == "mean" ? name : name "." $1), "lower", $2, $3, $4 }'

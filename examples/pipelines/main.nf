@@ -52,7 +52,7 @@ process RANK {
 
     script:
     """
-    bitext-rank --min-score recommended --model ${params.model} --input ${scored} --output ${scored.name.replace('.scored.tsv.gz', '.best.tsv')}
+    bitext-rank --min-score balanced --model ${params.model} --input ${scored} --output ${scored.name.replace('.scored.tsv.gz', '.best.tsv')}
     """
 }
 

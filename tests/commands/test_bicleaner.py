@@ -73,8 +73,7 @@ def test_default_columns_and_headers() -> None:
     data = "trg_text\tid\tsrc_text\nGuten Morgen!\t7\tGood morning!\n"
     result = call("-q", "--header", "--disable_hardrules", "-", "en-de", data=data)
     assert result.stdout == (
-        "trg_text\tid\tsrc_text\tbicleaner_ai_score\n"
-        f"Guten Morgen!\t7\tGood morning!\t{score}\n"
+        f"trg_text\tid\tsrc_text\tbicleaner_ai_score\nGuten Morgen!\t7\tGood morning!\t{score}\n"
     )
     result = call("-q", "--header", "--score_only", "--disable_hardrules", "-", "en-de", data=data)
     assert result.stdout == f"bicleaner_ai_score\n{score}\n"

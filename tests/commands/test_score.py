@@ -120,9 +120,7 @@ def test_against_the_input_the_order_does_not_matter(either: Path) -> None:
     assert shuffled == [whole[i] for i in order]
 
 
-def test_a_rejected_row_keeps_its_place(
-    folder: Path, calibrated: Path, tmp_path: Path
-) -> None:
+def test_a_rejected_row_keeps_its_place(folder: Path, calibrated: Path, tmp_path: Path) -> None:
     rows = DATA.splitlines(keepends=True)
     data = b"".join([rows[0], b"one\n", rows[1], b"\xff\tb\r\n", rows[2]])
     good = lines_of(folder, "--similarity", "mlp,cosine")

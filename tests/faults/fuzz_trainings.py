@@ -95,6 +95,18 @@ def join(bench: Bench) -> None:
     ended(bench, done, {pairs: bad}, model)
 
 
+def calibrate(bench: Bench) -> None:
+    """A calibration by labels of hostile rows, or one clear line; its scores are finite."""
+    (pairs, bad), toy, model = corpus(bench, 150), models() / "toy", bench.folder / "calibrated"
+    kinds = (b"V", b"F", b"L", b"A", b"?", b"")
+    rows = [bench.chooser.choice(kinds) + b"\t" + row for row in body(Path(pairs).read_bytes())[1]]
+    labelled = bench.file(b"".join(rows), "labelled")
+    words = ("--right", "V,F", "--wrong", "L,A", "--scol", "2", "--tcol", "3", "-o", str(model))
+    done = bench.run("bitext-models calibrate", toy, f"aa,ba={labelled}", *words)
+    if ended(bench, done, {labelled: bad}, model):
+        finite(bench, "bitext-score", "--similarity", "mlp,probability", "--model", model)
+
+
 def multiparallel(bench: Bench, count: int) -> str:
     """A file of four columns, most often in all rows."""
     bom, rows = body(bench.hostile.lines(count, bench.hostile.pair))

@@ -161,6 +161,8 @@ LINES = {
     " --set training.translation=0 --set training.autoencoding=0 -o out.model",
     "scores of three": "bitext-score --model @/many:aa,ba --similarity cosine,csls"
     " -i @/rows.tsv -o out.tsv --cache cache",
+    "calibrate": "bitext-models calibrate @/model aa,ba=@/judged.tsv --right 1 --wrong 0 --scol 2"
+    " --tcol 3 --threads 1 -o out.model",
     "recommend": "bitext-models recommend @/model @/cut.json -o out.model",
     "paraphrases": "bitext-paraphrase make --translator @/translator --beam 2 -i @/few.tsv"
     f" {WRITE}",

@@ -311,9 +311,7 @@ def test_it_agrees_with_the_model(
     assert (facts["classifier"] is not None) == classifier
     assert facts["neighbours"] == ([40, 40] if background else None)
     assert model.score(["a1"], ["b1"], facts["measures"]).keys() == set(facts["measures"])
-    assert len(facts["measures"]) == 2 + 3 * background + classifier + (
-        classifier and calibrated
-    )
+    assert len(facts["measures"]) == 2 + 3 * background + classifier + (classifier and calibrated)
 
 
 def test_it_says_all(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands.judge import main
 from bitextfilter.judge.judgements import Label, labels_text, pair_digest, sample_header
+from bitextfilter.scoring.calibration import general_calibration
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import read_thresholds
 
@@ -69,6 +70,10 @@ def test_the_model_follows_the_labels(
     assert (threshold.use, threshold.measure, threshold.rows) == ("filtering", "mlp", 120)
     assert threshold.threshold == after["cut"] and threshold.model == models[1].digest
     assert threshold.noise_share == pytest.approx(1 / 3)
+    learnt = models[1].calibration
+    assert models[0].calibration is None and learnt is not None
+    assert learnt.curves == general_calibration().curves and [*learnt.offsets] == ["aa,ba"]
+    assert models[1].default_measure == "probability"
     record = json.loads((new / "classifier.json").read_bytes())["judgements"]
     assert record[0]["labels"] == 120
 
@@ -92,6 +97,7 @@ def test_labels_that_teach_nothing(folder: Path, sample: Path, tmp_path: Path) -
     assert not (tmp_path / "new").exists()
     few = learn(sample, labelled(tmp_path, rows=30), "--model", folder, "-o", tmp_path / "new")
     assert few.exit_code == 0 and "only 30 rows have a label" in few.stderr
+    assert load(tmp_path / "new").calibration == general_calibration()
     bare = toy_model(tmp_path / "bare", classifier=False)
     done = learn(sample, labelled(tmp_path), "--model", bare, "-o", tmp_path / "other")
     assert done.exit_code == 78 and "has no classifier to adapt" in done.stderr

@@ -1,0 +1,1 @@
+"""Raw rows to clean ones in one pass: repairs, rules, duplicates, scores, a cut."""

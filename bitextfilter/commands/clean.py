@@ -1,0 +1,335 @@
+"""``bitext-clean``: a raw corpus in, its clean rows out."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, rows_of
+from bitextfilter.commands.frame.formats import rows_of_format
+from bitextfilter.commands.frame.options import (
+    MinScore,
+    as_min_score,
+    flag,
+    is_given,
+    languages_option,
+    needs_own_file,
+    option,
+    row_options,
+)
+from bitextfilter.commands.frame.other_files import read_others
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.corpus.duplicate_keys import MATCH
+from bitextfilter.corpus.formats.base import FORMATS, format_of
+from bitextfilter.io.files import is_packed
+from bitextfilter.io.rows import Columns, Row, RowReader
+from bitextfilter.models.folders import BALANCED
+
+if TYPE_CHECKING:
+    from bitextfilter.arrays import Scores
+    from bitextfilter.cleaning.cleaner import Cleaned
+    from bitextfilter.cleaning.plan import Plan
+    from bitextfilter.cleaning.rows import Window
+    from bitextfilter.corpus.formats.base import PairReader
+    from bitextfilter.reports.survey import Sample, Survey
+    from bitextfilter.scoring.cached_scores import Cache
+
+_KEEP_ALL = "none"
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The steps, and the files beside the output."""
+
+    languages: tuple[str, str] | None = languages_option(
+        "The languages, as en,de  [default: as the text tells]", tags=True
+    )
+    model: str | None = option(
+        "--model NAME|DIR",
+        "The model of the scores  [default: the shipped one for the languages]",
+        envvar="BITEXTFILTER_MODEL",
+        show_envvar=True,
+    )
+    min_score: MinScore = option(
+        "--min-score S",
+        "Keep rows of S or more: a probability, lenient, balanced or strict.",
+        as_min_score,
+        BALANCED,
+    )
+    rules: tuple[str, ...] = option(
+        "--rule RULE",
+        "A rule of bitext-filter in place of the default ones; repeatable.",
+        multiple=True,
+    )
+    without: tuple[str, ...] = option(
+        "--without NAME", "Leave out this default rule; repeatable.", multiple=True
+    )
+    match: str = option(
+        "--match", "Duplicates, as in bitext-dedup; none keeps them.", (*MATCH, _KEEP_ALL),
+        "normalised",
+    )  # fmt: skip
+    against: tuple[str, ...] = option(
+        "--against FILE",
+        "Drop the rows of which a side is in FILE, such as a test set; repeatable.",
+        multiple=True,
+    )
+    report: str | None = option("--report FILE", "Write a page about the scores, in HTML.")
+    resume: str | None = option(
+        "--resume DIR", "Keep the scores in DIR: an ended run goes on there."
+    )
+    dry_run: bool = flag("--dry-run", "Write the pipe of commands that does the same, and end.")
+
+
+@command("bitext-clean", _Settings, row_options("pairs files", drops=True))
+def main(run: Run, settings: _Settings) -> None:
+    """Clean a raw corpus: repair, filter, deduplicate, score and cut it.
+
+    Reads any format of bitext-convert by the names of the files: TSV, two files with a sentence a
+    line, TMX, Parquet, JSON lines. Writes the rows kept, as a TSV in their order, with their score
+    as the last column.
+
+    The languages are found in the text, and the model by the languages; a line on stderr names
+    both. Steps: the default repairs of bitext-fix; the default rules of bitext-filter; texts of
+    --against; duplicates; the probability that a person calls the row right, and the cut. The
+    other rows go to --rejects, with the step's reason: by default beside the output, as
+    clean.rejects.tsv.gz beside clean.tsv.gz. Bad rows are rejected, too, unless --on-error stop is
+    given. A table on stderr counts the rows of each step.
+
+    The rows are those of the pipe that --dry-run writes. Memory: as for bitext-dedup and
+    bitext-score.
+
+    Example:
+
+        bitext-clean crawl.tsv.gz -o clean.tsv.gz
+        bitext-clean corpus.en corpus.de --against test.tsv --report report.html -o clean.tsv
+        bitext-clean memory.tmx --languages en,cs --min-score strict -o clean.tsv
+        bitext-clean --dry-run crawl.tsv.gz -o clean.tsv.gz
+    """
+    _set_rows(run, settings)
+    source = _Source.of(run, settings)
+    plan = _planned(run, settings, source)
+    if settings.dry_run:
+        run.output("-").write((_pipe(run, settings, source, plan) + "\n").encode())
+        return
+    output = run.output()
+    counts, survey = Counter[str](), _survey(settings, plan.cut.measure)
+    output.write(source.reader.first_line([plan.cut.measure]))
+    for cleaned in _cleaned(run, settings, source, plan):
+        output.write(
+            b"".join(b"%b\t%b\n" % (row.line, score.encode()) for row, score in cleaned.kept)
+        )
+        for row in cleaned.dropped:
+            run.drop(Row(row.number, row.line, b"", ()), row.reason)
+        counts += cleaned.counts
+        counts["kept"] += len(cleaned.kept)
+        if survey is not None:
+            survey.add(_samples(cleaned))
+        run.advance(cleaned.counts["rows"])
+    _tell(run, counts)
+    if survey is not None:
+        _write_report(run, settings, survey, plan)
+
+
+def _set_rows(run: Run, settings: _Settings) -> None:
+    """Choose the treatment of bad rows, and the file of the rejects."""
+    files = run.row_settings
+    rejects = files.rejects
+    if rejects is None and files.output != "-" and not settings.dry_run:
+        path = Path(files.output)
+        packed = path.suffix if is_packed(files.output) else ""
+        stem = path.with_suffix("") if packed else path
+        rejects = str(stem.with_suffix(f".rejects{stem.suffix or '.tsv'}")) + packed
+    on_error = files.on_error if is_given("on_error") else "reject"
+    run.row_settings = replace(files, rejects=rejects, on_error=on_error)
+    taken = (*files.inputs, files.output, rejects, *settings.against)
+    needs_own_file("--report", settings.report, taken)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The rows, and how they are read."""
+
+    reader: RowReader
+    form: str
+    pairs: PairReader | None
+    """The reader of another format than TSV."""
+
+    @classmethod
+    def of(cls, run: Run, settings: _Settings) -> _Source:
+        """Open the input by the names of its files."""
+        paths, columns = run.row_settings.inputs, replace(run.row_settings.columns, blank=True)
+        form = format_of(paths[0]) or ("moses" if len(paths) == 2 else "tsv")
+        table = form in ("parquet", "arrow")  # of rows, as all commands read it
+        if form == "tsv" or table:
+            return cls(run.rows(columns), form, None)
+        if len(paths) != max(1, FORMATS[form].read_files):
+            raise click.UsageError(f"{form} takes {max(1, FORMATS[form].read_files)} FILE")
+        run.begin_rows()
+        rows, pairs = rows_of_format(run, form, paths, settings.languages, Columns(blank=True))
+        return cls(rows, form, pairs)
+
+    def command(self, run: Run) -> list[str]:
+        """Return the words of the pipe that read the files."""
+        files = run.row_settings
+        names = [path for path in files.inputs if path != "-"]
+        if self.pairs is None:
+            return ["bitext-fix", *names]
+        return ["bitext-convert", "--from", self.form, "--whitespace", *names]
+
+
+def _planned(run: Run, settings: _Settings, source: _Source) -> Plan:
+    """Return the languages, the model and the cut; stderr names them."""
+    from bitextfilter.cleaning.plan import Plan
+
+    def rows() -> list[Row]:
+        return rows_of(run, source.reader, source.reader.ahead(CHECKED_ROWS))
+
+    plan = Plan.of(rows, settings.languages, settings.model, settings.min_score)
+    run.note(f"{','.join(plan.languages)}, scored by {plan.model}")
+    if plan.named is not None:
+        run.facts["cut"] = plan.named.note()
+        run.note(plan.named.note())
+    return plan
+
+
+def _cleaned(run: Run, settings: _Settings, source: _Source, plan: Plan) -> Iterator[Cleaned]:
+    """Yield the windows, cleaned."""
+    from bitextfilter.cleaning.plan import Rules
+    from bitextfilter.corpus.other_texts import AgainstSettings, OtherTexts
+    from bitextfilter.io.spill import Records
+    from bitextfilter.io.workers import map_as_it_pays
+    from bitextfilter.scoring.score_columns import ScoreColumns
+
+    parser, others, common = source.reader.parser, None, run.common
+    rules = Rules(settings.rules or ("default",), settings.without)
+    try:
+        preparer, passed_over = plan.preparer(parser, rules)
+    except SettingsError as error:
+        raise click.UsageError(f"--rule: {error}") from error
+    if passed_over:
+        run.note(f"not applied: {'; '.join(dict.fromkeys(passed_over.values()))}")
+    if settings.against:
+        others = OtherTexts(AgainstSettings())
+        for path in settings.against:
+            read_others(run, others, path, None)
+    model, measure = run.load(plan.model, common.device, common.threads), plan.cut.measure
+    run.facts["model"], run.facts["digest"] = model.name, model.digest
+    columns = ScoreColumns((measure,), model, None, Counter(), _cache(run, settings))
+
+    def score(sources: Sequence[str], targets: Sequence[str]) -> Scores:
+        return columns.by_models(sources, targets)[measure]
+
+    cleaner = run.enter(plan.cleaner(parser, settings.match, others, score))
+    lines = source.reader.lines(common.batch_size)
+    windows = map_as_it_pays(preparer, lines, common.threads, run.share_read)
+    return cleaner.cleaned(_without_bad(run, windows), run.enter(Records()))
+
+
+def _pipe(run: Run, settings: _Settings, source: _Source, plan: Plan) -> str:
+    """Return the pipe of commands that keeps the same rows."""
+    files, pair = run.row_settings, ",".join(plan.languages)
+    rows = [] if source.pairs is not None else _row_words(files.scol, files.tcol, files.header)
+    model, first = ["--model", plan.model], source.command(run)
+    fix = ["bitext-fix", "--languages", pair, *rows]
+    steps = [[*first, *fix[1:]]] if source.pairs is None else [first, fix]
+    rules = [word for rule in settings.rules for word in ("--rule", rule)]
+    rules += [word for name in settings.without for word in ("--without", name)]
+    steps.append(["bitext-filter", "--languages", pair, *rules, *rows])
+    against = [word for path in settings.against for word in ("--against", path)]
+    if settings.match != _KEEP_ALL:
+        steps.append(["bitext-dedup", "--match", settings.match, *against, *rows])
+    elif against:
+        steps.append(["bitext-dedup", "--only-against", *against, *rows])
+    cache = [] if settings.resume is None else ["--cache", settings.resume]
+    steps.append(["bitext-score", *model, *cache, *rows])
+    cut = ["--min-score", str(settings.min_score), "--order", "input"]
+    output = [] if files.output == "-" else ["-o", files.output]
+    steps.append(["bitext-rank", *model, *cut, *rows, *output])
+    return " |\n    ".join(map(shlex.join, steps))
+
+
+def _row_words(source: int | str, target: int | str, header: bool) -> list[str]:
+    """Return the options of columns that are not the default ones."""
+    words = ["--scol", str(source)] if source != 1 else []
+    words += ["--tcol", str(target)] if target != 2 else []
+    return words + ["--header"] * header
+
+
+def _without_bad(run: Run, windows: Iterable[Window]) -> Iterator[Window]:
+    """Yield the windows; bad rows are rejected, or stop the run."""
+    for window in windows:
+        for row in window.bad:
+            run.reject(row)
+        run.counts["rows"] += window.counts["rows"]
+        yield window
+
+
+def _cache(run: Run, settings: _Settings) -> Cache | None:
+    """Open the scores of an ended run, if there are any."""
+    if settings.resume is None:
+        return None
+    from bitextfilter.scoring.cached_scores import Cache
+
+    return run.enter(Cache(settings.resume))
+
+
+_RULE = "rule "
+
+
+def _tell(run: Run, counts: Counter[str]) -> None:
+    """Write the table of the steps to stderr, and their counts to the manifest."""
+    from bitextfilter.cleaning.cleaner import STEPS
+
+    total = run.counts["rows"]
+    rules = Counter(
+        {name.removeprefix(_RULE): n for name, n in counts.items() if n and name.startswith(_RULE)}
+    )
+    named = ", ".join(f"{name} {count}" for name, count in rules.most_common())
+    lines = [("read", total, ""), ("repaired", counts["repaired"], "")]
+    lines += [("rejected", run.counts["rejected"], "")] * bool(run.counts["rejected"])
+    lines += [(step, -counts[step], named if step == "rules" else "") for step in STEPS]
+    lines.append(("kept", counts["kept"], ""))
+    for name, count, more in lines:
+        share = f"{abs(count) / total:7.1%}" if total else ""
+        run.note(f"{name:<12}{count:>12,}{share:>9}  {more}".rstrip())
+    run.facts["rules"] = dict(rules)
+    run.counts.update({step: counts[step] for step in ("repaired", *STEPS, "kept")})
+
+
+def _survey(settings: _Settings, measure: str) -> Survey | None:
+    """Return the survey of a report, if one is asked for."""
+    if settings.report is None:
+        return None
+    from bitextfilter.reports.survey import Survey
+
+    return Survey([measure])
+
+
+def _samples(cleaned: Cleaned) -> list[Sample]:
+    """Return all rows, in order; those that earlier steps dropped have no score."""
+    from bitextfilter.reports.survey import Sample
+
+    kept = [
+        Sample(row.number, row.source, row.target, (float(score),)) for row, score in cleaned.kept
+    ]
+    dropped = [Sample(row.number, row.source, row.target, (row.score,)) for row in cleaned.dropped]
+    return sorted([*kept, *dropped])
+
+
+def _write_report(run: Run, settings: _Settings, survey: Survey, plan: Plan) -> None:
+    """Write the page about the scores of all rows that were scored."""
+    from bitextfilter.reports.page import Corpus, Report, SideLanguages
+
+    name = ", ".join(Path(name).name for name in run.row_settings.names)
+    corpus = Corpus(survey, name, {"rejected": 0, "unscored": survey.unscored})
+    cuts = {plan.cut.measure: plan.cut.least}
+    report = Report([corpus], name, languages=SideLanguages(*plan.languages), cuts=cuts)
+    assert settings.report is not None, "a survey was made for it"
+    run.output(settings.report).write(report.html())

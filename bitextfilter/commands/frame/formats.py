@@ -1,0 +1,59 @@
+"""Files of any format, opened by a run; and their pairs as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import BinaryIO
+
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.corpus.formats.base import FORMATS, FormatSettings, PairReader, UnfitError
+from bitextfilter.io.files import stream_name
+from bitextfilter.io.rows import BadRow, Columns, RowReader, TextColumn
+
+
+class FormatInputs:
+    """The files to read, opened by the run."""
+
+    def __init__(self, run: Run, paths: Sequence[str]) -> None:
+        self._run, self._paths = run, paths
+
+    def path(self, place: int = 0) -> str:
+        """Return the path of a file."""
+        self._run.begin_rows()
+        return self._paths[place]
+
+    def stream(self, place: int = 0) -> tuple[BinaryIO, str]:
+        """Open a file: its bytes and its name."""
+        path = self.path(place)
+        return self._run.input(path), stream_name(path)
+
+    def rows(self, columns: Columns | TextColumn, header: bool, place: int = 0) -> RowReader:
+        """Open a file as rows."""
+        self._run.row_settings = replace(self._run.row_settings, header=header)
+        return self._run.rows(columns, self._paths[place])
+
+
+def rows_of_format(
+    run: Run, form: str, paths: Sequence[str], languages: tuple[str, str] | None, columns: Columns
+) -> tuple[RowReader, PairReader]:
+    """Return the pairs of files of a format as rows of two columns, and the reader of the format.
+
+    Tabs and line breaks in a text become spaces. A pair without one of its texts has an empty
+    column. *columns* are those of the rows.
+    """
+    settings = FormatSettings(languages=languages, whitespace=True, others=False)
+    reader = FORMATS[form].reader(FormatInputs(run, paths), settings)
+    writer = FORMATS["tsv"].writer(settings, reader)
+
+    def lines() -> Iterator[bytes]:
+        for pair in reader:
+            if isinstance(pair, BadRow):
+                run.reject(pair)
+                continue
+            try:
+                yield b"".join(writer.lines(pair))
+            except UnfitError as problem:
+                run.reject(pair.bad(reader.name, *problem.args))
+
+    return RowReader(lines(), reader.name, columns), reader
