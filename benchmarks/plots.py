@@ -104,7 +104,7 @@ def recovery(axes: Axes) -> None:
 
 
 def noise(axes: Axes) -> None:
-    """Draw the AUC of the default score for each kind of noise."""
+    """Draw the AUC of mlp for each kind of noise."""
     rows = table("notes/filtering.md", "Clean pairs and noise")
     rows.sort(key=lambda row: float(row[1]))
     series = {"en-de": column(rows, 1), "the former en-de": column(rows, 3)}

@@ -48,7 +48,17 @@ from bitextfilter import (
 )
 
 FUNCTIONS = {
-    *("Filter", "Model", "align_documents", "deduplicate", "filter_pairs", "fix", "load", "mine"),
+    *(
+        "Filter",
+        "Model",
+        "align_documents",
+        "clean",
+        "deduplicate",
+        "filter_pairs",
+        "fix",
+        "load",
+        "mine",
+    ),
     *("noise", "rank", "read_rows", "recovery", "named_cut", "explain", "pair_documents"),
     *("recheck", "report", "sample", "split"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from bitextfilter.api.pairs import (
     Languages,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bitextfilter.api.scoring import Cut
     from bitextfilter.arrays import Scores
     from bitextfilter.cleaning.plan import Plan
     from bitextfilter.cleaning.rows import Preparer, Window
@@ -330,7 +329,7 @@ def clean(
     *,
     languages: Languages | None = None,
     model: str | None = None,
-    min_score: float | Cut = "balanced",
+    min_score: float | Literal["lenient", "balanced", "strict"] = "balanced",
     rules: str | Iterable[str] = "default",
     without: Collection[str] = (),
     match: str = "normalised",
@@ -425,5 +424,5 @@ def _cleaned(
             for dropped in part.dropped:
                 drop(waiting.pop(dropped.number), dropped.reason)
             for row, text in part.kept:
-                pair: Pair = (row.source, row.target, *waiting.pop(row.number)[2:], float(text))
+                pair: Any = (row.source, row.target, *waiting.pop(row.number)[2:], float(text))
                 yield pair

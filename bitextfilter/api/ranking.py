@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bitextfilter.api.pairs import (
     Languages,
@@ -23,7 +23,7 @@ from bitextfilter.api.pairs import (
     names_of,
     windows_of,
 )
-from bitextfilter.api.scoring import DEFAULT_MODEL, Cut, cut_of, load, named_cut
+from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, load, named_cut
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
@@ -45,7 +45,7 @@ def rank(
     top_lines: int | None = None,
     top_words: int | None = None,
     top_fraction: float | None = None,
-    min_score: float | Cut | None = None,
+    min_score: float | Literal["lenient", "balanced", "strict"] | None = None,
     right_share: float | str | None = None,
     count_side: str = "target",
     count: str = "words",

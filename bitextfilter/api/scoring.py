@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.thresholds import NamedCut
 
 DEFAULT_MODEL = "en-de"
-Cut = Literal["lenient", "balanced", "strict"]
-"""The names of cuts of scores."""
 _DEVICE = re.compile("auto|cpu|cuda(:[0-9]+)?")
 _CHECKED = 1000
 """First pairs among which some are scored again."""

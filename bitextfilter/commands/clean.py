@@ -28,6 +28,7 @@ from bitextfilter.commands.frame.other_files import read_others
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.corpus.formats.base import FORMATS, format_of
+from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import is_packed
 from bitextfilter.io.rows import Columns, Row, RowReader
 from bitextfilter.models.folders import BALANCED

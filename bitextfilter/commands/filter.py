@@ -118,8 +118,8 @@ def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
     that, every rule checks every row; --fast is quicker, and keeps the same rows.
 
     A rule of --rule replaces the default rule of its name. The minimum of a column may be
-    recommended, by --model. Rules that need the languages take them from --languages, --model or
-    the rules file; without, default rules of that kind are skipped.
+    lenient, balanced or strict, by --model. Rules that need the languages take them from
+    --languages, --model or the rules file; without, default rules of that kind are skipped.
 
     Memory is bounded by --batch-size, for each of --threads processes; --suggest holds 8 bytes
     for each value of each row.

@@ -21,12 +21,11 @@ from bitextfilter.commands.frame.options import (
     as_column,
     as_min_score,
     as_part,
-    as_right_share,
     option,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.rows import WantedColumn
+from bitextfilter.io.rows import WantedColumn, number_of
 from bitextfilter.models.folders import LENIENT, STRICT, naming_pair
 
 if TYPE_CHECKING:
@@ -36,6 +35,16 @@ if TYPE_CHECKING:
 _SIDES = ("source", "target")
 _EVEN = 0.5
 """The balanced cut of probabilities, whatever the share of right rows."""
+
+
+def _as_right_share(value: str) -> float | str:
+    """Read a share between 0 and 1, or ``estimate``."""
+    if value == "estimate":
+        return value
+    share = number_of(value.encode())
+    if not 0 < share < 1:
+        raise click.BadParameter(f"{value!r} is neither a share between 0 and 1 nor estimate")
+    return share
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ class _Settings:
     right_share: float | str | None = option(
         "--right-share SHARE|estimate",
         "Part of the rows that is right: --min-score is a probability in such a corpus.",
-        as_right_share,
+        _as_right_share,
     )
     fold: tuple[int, int] | None = option(
         "--fold I/K", "Take the I-th of K parts; 1 is the worst.", as_part

@@ -182,7 +182,7 @@ class Model:
             if name not in MEASURES:
                 raise SettingsError(f"similarity {none_of(name, MEASURES)}")
             needs = MEASURES[name].needs
-            if needs == "classifier" and self.classifier is None:
+            if needs in ("classifier", "calibration") and self.classifier is None:
                 if (width := ModelName.parse(self.name).width) is not None:
                     raise SettingsError(
                         f"{name} takes whole vectors; leave @{width} out of {self.name}"

@@ -251,6 +251,8 @@ def named_cut(
     """
     parsed = ModelName.parse(model)
     if measure == "probability":
+        if use == "mining":
+            raise SettingsError("the cuts of probability are for filtering; mining has joint")
         return _calibrated_cut(parsed, name)
     if name != BALANCED:
         raise SettingsError(
@@ -271,7 +273,8 @@ def _calibrated_cut(model: ModelName, name: str) -> NamedCut:
     """Return the cut of probabilities."""
     from bitextfilter.scoring.calibration import load_calibration
 
-    calibration = None if model.width is not None else load_calibration(model.folder)
+    _check_whole(model)
+    calibration = load_calibration(model.folder)
     if calibration is None or "classifier" not in model.config:
         raise SettingsError(f"the model {model.folder.name} has no calibration: give a number")
     expected, pair = calibration.expects(name, model.pair() or ())
@@ -281,14 +284,18 @@ def _calibrated_cut(model: ModelName, name: str) -> NamedCut:
     return NamedCut(name, "probability", threshold, expected.right, expected.wrong, basis)
 
 
+def _check_whole(model: ModelName) -> None:
+    if model.width is not None:
+        raise SettingsError(
+            f"the cuts of the model {model.folder.name} are for scores of whole vectors: give a"
+            f" number, or leave @{model.width} out"
+        )
+
+
 def _best_threshold(model: ModelName, measure: str, use: str) -> Threshold:
     """Return the threshold of a model; see :func:`named_cut`."""
     folder, pair = model.folder, model.pair_of_more() or ()
-    if model.width is not None:
-        raise SettingsError(
-            f"the cuts of the model {folder.name} are for scores of whole vectors: give a number,"
-            f" or leave @{model.width} out"
-        )
+    _check_whole(model)
     every, others = own_thresholds(folder, model_digest(folder))
     orders = ",".join(pair), ",".join(reversed(pair)), ""
     own = [threshold for threshold in every if threshold.languages in orders]

@@ -330,6 +330,9 @@ def fit_calibration(
     """
     for group in groups:
         group.check()
+    pairs = [pair_key(group.languages) for group in groups]
+    if double := next((pair for pair in pairs if pairs.count(pair) > 1), None):
+        raise SettingsError(f"{double} stands twice: give all its rows in one file")
     if start is None and len(groups) <= _FEWEST_PAIRS:
         raise SettingsError(
             f"curves take labels in more than {_FEWEST_PAIRS} pairs of languages; with fewer, start"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
 
-_VECTORS = tuple(MEASURES)
+_VECTORS = tuple(name for name in MEASURES if name != "probability")
 _BASELINES = ("levenshtein", "random")
 _TRANSLATED = tuple(name for name, each in TRANSLATION_MEASURES.items() if each.translators)
 _KNOWN = (*_VECTORS, *_BASELINES, *_TRANSLATED)

@@ -124,16 +124,6 @@ def as_min_score(value: str, names: Sequence[str] = CUTS) -> MinScore:
         raise click.BadParameter(f"{error.message}, nor is it {known}{near}") from error
 
 
-def as_right_share(value: str) -> float | str:
-    """Read a share between 0 and 1, or ``estimate``."""
-    if value == "estimate":
-        return value
-    share = number_of(value.encode())
-    if not 0 < share < 1:
-        raise click.BadParameter(f"{value!r} is neither a share between 0 and 1 nor estimate")
-    return share
-
-
 def as_most_bad(value: str) -> int | Fraction:
     """Read the most rows that may be bad: a number, ``1000`` or ``10k``, or a share, ``1%``."""
     share = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", value)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.other_texts import OtherTexts
 from bitextfilter.io.files import is_table, open_input, open_rows
 from bitextfilter.io.rows import Columns, RowReader, TextColumn
+
+if TYPE_CHECKING:
+    from bitextfilter.corpus.other_texts import OtherTexts
 
 _MEND = "mend the line, or leave it out"
 

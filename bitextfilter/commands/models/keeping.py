@@ -93,7 +93,8 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
     Curves of the classifier's score and of other evidence (foreign words, figures, lengths) add up
     to the logit of the probability that a row is right, in a crawl in which 43 % of the rows are.
     The cuts lenient, balanced and strict come with them. Damaged right rows stand for the mistakes
-    of other crawls. Without a FILE, the calibration of --start is kept as it is.
+    of other crawls. Without a FILE, MODEL gets the curves and cuts of --start, for languages that
+    have no labels.
 
     Writes a line for each pair of languages, tab-separated: the name, the expected calibration
     error, and the parts of right and wrong rows above each cut, of rows that were held out.
@@ -122,8 +123,8 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
     read = [_labelled(run, file, settings) for file in files]
     groups = []
     for number, (file, rows) in enumerate(zip(files, read, strict=True)):
-        languages = file.languages[0], file.languages[1]
-        model = run.load(naming_pair(str(source), languages), run.common.device, run.common.threads)
+        name = f"{source}:{file.languages[0]},{file.languages[1]}"
+        model = run.load(name, run.common.device, run.common.threads)
         foreign = [target for _, target in read[number - _FAR][0]] if len(read) > _FAR else []
         groups.append(LabelledInputs.of(model, rows, foreign))
     facts = {

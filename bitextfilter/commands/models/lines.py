@@ -11,7 +11,7 @@ from bitextfilter.commands.frame.options import argument
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.thresholds import Grade, Threshold
+    from bitextfilter.scoring.thresholds import Grade, NamedCut, Threshold
     from bitextfilter.training.calibration import Fitted
 
 
@@ -39,6 +39,12 @@ def grade_line(grade: Grade) -> list[str]:
     """Return the name of an error, its value, and what it was measured on."""
     made = f"pairs={grade.pairs} file={grade.file}"
     return [f"error.{grade.language}", f"{grade.error:.2f}", "weak " * grade.weak + made]
+
+
+def cut_line(cut: NamedCut) -> list[str]:
+    """Return the name of a cut of probabilities, its value, and the rows expected above it."""
+    shares = f"right={cut.right:.4f} wrong={cut.wrong:.4f}"
+    return [f"cut.{cut.name}", repr(cut.threshold), f"{shares} ({cut.basis})"]
 
 
 def threshold_line(threshold: Threshold) -> list[str]:

@@ -13,6 +13,7 @@ from bitextfilter.commands.frame.options import argument, flag, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.models.lines import (
     Named,
+    cut_line,
     grade_line,
     kept_thresholds,
     lines,
@@ -21,6 +22,7 @@ from bitextfilter.commands.models.lines import (
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.io.records import json_bytes
 from bitextfilter.models.folders import (
+    CUTS,
     file_sizes,
     find_model,
     model_digest,
@@ -71,7 +73,8 @@ class _Shown(Named):
 def show_model(run: Run, settings: _Shown) -> None:
     """Show the facts about MODEL: its parts, its measures, and its cuts.
 
-    Writes a line for each fact, tab-separated: name and value. A threshold is named
+    Writes a line for each fact, tab-separated: name and value. cut.NAME is a cut of probabilities,
+    and the parts of right and wrong rows that it is expected to keep. A threshold is named
     threshold.USE.MEASURE.GOAL: USE is filtering or mining (with bitext-align), GOAL is f1 (the
     highest F1) or such as precision>=0.99. A third column has the figures that it was chosen by;
     bitext-models recommend adds thresholds to a model. Of a model of many languages, error.LANGUAGE
@@ -85,7 +88,7 @@ def show_model(run: Run, settings: _Shown) -> None:
         bitext-models show --card en-de
     """
     from bitextfilter.scoring.inspection import describe_model
-    from bitextfilter.scoring.thresholds import read_grades
+    from bitextfilter.scoring.thresholds import named_cut, read_grades
 
     output = run.output("-")
     if settings.card + settings.attribution + settings.as_json > 1:
@@ -99,14 +102,18 @@ def show_model(run: Run, settings: _Shown) -> None:
         return
     facts = describe_model(settings.name)
     grades = read_grades(Path(facts["folder"]))
+    calibrated = "probability" in facts["measures"]
+    cuts = [named_cut(settings.name, "probability", name) for name in CUTS if calibrated]
     thresholds = kept_thresholds(run, Path(facts["folder"]), facts["digest"])
     if settings.as_json:
         facts["grades"] = list(map(vars, grades))
+        facts["cuts"] = list(map(vars, cuts))
         facts["thresholds"] = [vars(threshold) for threshold in thresholds]
         output.write(json_bytes(facts, indent=2))
     else:
         rows = [[name.replace("_", " "), _cell(value)] for name, value in facts.items()]
-        output.write(lines([*rows, *map(grade_line, grades), *map(threshold_line, thresholds)]))
+        kept = (*map(grade_line, grades), *map(cut_line, cuts), *map(threshold_line, thresholds))
+        output.write(lines([*rows, *kept]))
 
 
 def _cell(value: Any) -> str:
