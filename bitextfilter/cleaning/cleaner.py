@@ -17,6 +17,7 @@ from bitextfilter.arrays import Scores
 from bitextfilter.cleaning.rows import Dropped, Texts, Window
 from bitextfilter.corpus.dedup import Decisions, Deduplicator
 from bitextfilter.corpus.other_texts import OtherTexts
+from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import Row, RowParser
 from bitextfilter.io.spill import Records
 
@@ -121,10 +122,12 @@ class Cleaner(AbstractContextManager["Cleaner"]):
         while some := list(islice(lines, _READ)):
             rows = []
             for line in some:
-                number, _, raw = line.partition(b"\t")
-                row = self._parser.row(int(number), raw)
+                number, size, both = line.split(b"\t", 2)
+                repaired, rest = both[: int(size)], both[int(size) :]
+                row = self._parser.row(int(number), repaired)
+                raw = without_ending(rest)
                 assert isinstance(row, Row), "it was good before"
-                rows.append(Texts(row.number, row.line, row.ending, *row.texts[:2]))
+                rows.append(Texts(row.number, repaired, rest[len(raw) :], *row.texts[:2], raw))
             yield rows
 
     def _scored(self, window: Window, keepers: Mapping[int, int]) -> Cleaned:
@@ -139,7 +142,7 @@ class Cleaner(AbstractContextManager["Cleaner"]):
                 kept.append(Kept(row, text))
             else:
                 reason = self._cut.reason(text)
-                texts = row.line, row.source, row.target, float(text)
+                texts = row.raw, row.source, row.target, float(text)
                 dropped.append(Dropped(row.number, "score", reason, *texts))
         dropped.sort(key=lambda row: row.number)
         counts = window.counts + Counter(row.step for row in dropped)
@@ -151,7 +154,7 @@ class Cleaner(AbstractContextManager["Cleaner"]):
                 step, reason = "duplicates", f"duplicate of line {keeper}"
                 if keeper < 0 and self._others is not None:
                     step, reason = "other files", self._others.reason(-keeper)
-                yield Dropped(row.number, step, reason, row.line, row.source, row.target)
+                yield Dropped(row.number, step, reason, row.raw, row.source, row.target)
 
 
 def _numbers(rows: Sequence[Texts]) -> list[int]:
@@ -159,5 +162,6 @@ def _numbers(rows: Sequence[Texts]) -> list[int]:
 
 
 def _record(row: Texts) -> bytes:
-    """Return a row with the number of its line, as it waits on the disk."""
-    return b"%d\t%b%b" % (row.number, row.line, row.ending or b"\n")
+    """Return a row as it waits on the disk: numbers, the line repaired, the line as it was."""
+    ending = row.ending or b"\n"
+    return b"%d\t%d\t%b%b%b" % (row.number, len(row.line), row.line, row.raw, ending)

@@ -24,6 +24,8 @@ class Texts(NamedTuple):
     ending: bytes
     source: str
     target: str
+    raw: bytes
+    """The line as it was read, without its ending."""
 
 
 class Dropped(NamedTuple):
@@ -34,7 +36,7 @@ class Dropped(NamedTuple):
     """One of ``cleaner.STEPS``."""
     reason: str
     line: bytes
-    """With its repairs, without its ending."""
+    """As it was read, without its ending."""
     source: str = ""
     target: str = ""
     score: float = float("nan")
@@ -76,7 +78,7 @@ class Preparer:
             raise self.parser.refused(row, slow.message, slow.remedy or "").error() from None
         keep = checked.keep.tolist()
         dropped = [
-            Dropped(row.number, "rules", checked.verdict(place), row.line, row.source, row.target)
+            Dropped(row.number, "rules", checked.verdict(place), row.raw, row.source, row.target)
             for place, row in enumerate(rows)
             if not keep[place]
         ]
@@ -91,5 +93,5 @@ class Preparer:
             counts["repaired"] += 1
             source, target = (text for text, _ in each)
             line = with_texts(row.line, self.parser.places, (source, target))
-            return Texts(row.number, line, row.ending, source, target)
-        return Texts(row.number, row.line, row.ending, source, target)
+            return Texts(row.number, line, row.ending, source, target, row.line)
+        return Texts(row.number, row.line, row.ending, source, target, row.line)

@@ -124,7 +124,10 @@ def main(run: Run, settings: _Settings) -> None:
     output.write(source.reader.first_line([plan.cut.measure]))
     for cleaned in _cleaned(run, settings, source, plan):
         output.write(
-            b"".join(b"%b\t%b\n" % (row.line, score.encode()) for row, score in cleaned.kept)
+            b"".join(
+                b"%b\t%b%b" % (row.line, score.encode(), row.ending or b"\n")
+                for row, score in cleaned.kept
+            )
         )
         for row in cleaned.dropped:
             run.drop(Row(row.number, row.line, b"", ()), row.reason)

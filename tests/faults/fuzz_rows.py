@@ -127,6 +127,34 @@ def fix(bench: Bench) -> None:
     steady(bench, "bitext-fix", reject, done.words[-1], done.out, *more)
 
 
+def clean(bench: Bench) -> None:
+    """Rows are kept in order, with a score, or set aside as they were."""
+    rows, chooser = table(bench, min(bench.some(), 300)), bench.chooser
+    words = [*rows.words, "--model", str(models() / "words"), "--threads", "1"]
+    words += ["--min-score", chooser.choice(("0", "0.5")), "--rule", "length", "--rule", "empty"]
+    words += ["--match", chooser.choice(("exact", "normalised", "none"))]
+    if rows.places[0] == rows.places[1]:
+        return
+    done = attempt(bench, "bitext-clean", [*words, "--on-error", "stop"], rows, True)
+    if done is None:
+        return
+    out = {number for number, _, _ in rejects(done_rejects(done))}
+    check_rejects(done_rejects(done), rows, sorted(out))
+    kept = [line for n, line in enumerate(rows.lines, rows.first) if n not in out]
+    bom, lines = body(done.out)
+    lines = lines[bool(rows.header) :]
+    assert bom == rows.bom and len(lines) == len(kept), done
+    for line, row in zip(lines, kept, strict=True):
+        (text, end), (was, ending) = cut(line), cut(row)
+        fields, before = text.split(b"\t"), was.split(b"\t")
+        assert 0 <= float(fields.pop()) <= 1 and end == (ending or b"\n"), line
+        for place in rows.places:
+            fields[place] = before[place]
+        assert fields == before, (line, row)
+    reject = [word for word in words if word != "stop"]
+    steady(bench, "bitext-clean", [*reject, "--on-error", "reject"], done.words[-1], done.out)
+
+
 def rules(bench: Bench) -> list[str]:
     """Options that name rules, with parameters."""
     from bitextfilter.filters.registry import RULES

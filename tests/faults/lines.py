@@ -78,6 +78,7 @@ SKIP_GRAM = " ".join(
 
 LINES = {
     "score": f"bitext-score {MODEL} -i @/bad.tsv -o out.tsv.gz {REJECTS}",
+    "clean": f"bitext-clean {MODEL} --rule length -i @/bad.tsv -o out.tsv --rejects out.rejects",
     "score cached": f"bitext-score {MODEL} -i @/rows.tsv -o out.tsv --cache cache",
     "score resumed": f"bitext-score {MODEL} @/bad.tsv @/rows.tsv.gz -o out.tsv"
     f" --resume kept --shard-rows 50 {REJECTS}",
