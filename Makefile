@@ -1,4 +1,4 @@
-# make demo      an environment, an install, and the example pairs scored with the shipped model
+# make demo      an environment, an install, and the example crawl cleaned with the shipped model
 # make test      an environment, an install, and every check: lint, types, all tests
 # make tests     all tests alone
 # make install   the environment that developers work in
@@ -35,7 +35,7 @@ export PIP_NO_COMPILE := 1
 .PHONY: demo install test tests lint docs man bench check-long torture oldest newest pythons dist image audit sbom
 
 demo: $(VENV)/.installed-demo
-	$(VENV)/bin/bitext-score -i examples/pairs.en-de.tsv
+	$(VENV)/bin/bitext-clean examples/raw.en-de.tsv
 
 install: $(VENV)/.installed-all
 

@@ -252,7 +252,7 @@ def test_misuse_is_refused_in_plain_words(make: Any, error: type[Exception], sai
 
 
 GOOD: dict[str, dict[str, Any]] = {
-    "Filter": {}, "clean": {"pairs": PAIRS},
+    "Filter": {}, "clean": {"pairs": PAIRS, "languages": ("en", "de")},
     "align_documents": {"model": None, "sources": ["a"], "targets": ["b"], "by": "length"},
     "deduplicate": {"pairs": PAIRS}, "explain": {"model": ..., "sources": [], "targets": []},
     "filter_pairs": {"pairs": PAIRS}, "fix": {"text": "a"}, "load": {"name_or_folder": "en-de"},

@@ -138,11 +138,11 @@ def test_files_that_pages_name_are_found() -> None:
     assert FILES.findall(text) == ["io/rows.py", "benchmarks/score.py", "encoders/parts.py"]
 
 
-def test_readme_opens_with_an_example_and_names_the_two_commands() -> None:
+def test_readme_opens_with_the_two_commands_and_an_example() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     first, second, *_ = FENCE.findall(text)
-    assert "$ " in first[2] and "bitext-score" in first[2]
-    assert "make demo" in second[2] and "make test" in second[2]
+    assert "make demo" in first[2] and "make test" in first[2]
+    assert "$ bitext-clean examples/" in second[2]
     assert "exec make test\n" in (ROOT / ".ci/run").read_text(encoding="utf-8")
 
 

@@ -16,7 +16,8 @@ PACKAGE = Path(__file__).parents[1] / "bitextfilter"
 LAYERS = (
     {"errors", "arrays"}, {"io"}, {"settings", "languages"}, {"text", "models"},
     {"encoders", "translation", "similarity"}, {"search", "pairs"},
-    {"scoring", "filters", "corpus", "damage"}, {"cleaning", "evaluation", "mining"}, {"training", "reports"},
+    {"scoring", "filters", "corpus", "damage"}, {"cleaning", "evaluation", "mining"},
+    {"training", "reports"},
     {"judge", "recipes", "tuning", "distributed"}, {"papers"}, {"commands", "api"}, {"opusfilter"},
 )  # fmt: skip
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

@@ -127,7 +127,9 @@ class Cleaner(AbstractContextManager["Cleaner"]):
                 row = self._parser.row(int(number), repaired)
                 raw = without_ending(rest)
                 assert isinstance(row, Row), "it was good before"
-                rows.append(Texts(row.number, repaired, rest[len(raw) :], *row.texts[:2], raw))
+                source, target = row.texts[:2]
+                ending = rest[len(raw) :]
+                rows.append(Texts(row.number, repaired, ending, source, target, raw))
             yield rows
 
     def _scored(self, window: Window, keepers: Mapping[int, int]) -> Cleaned:

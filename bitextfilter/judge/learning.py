@@ -113,7 +113,8 @@ class Learnt:
 
         The score of each row is by a classifier that was fitted without its label.
         """
-        start = self.model.calibration or general_calibration()
+        known = len(self.model.processor.known)
+        start = self.model.calibration or general_calibration(known)
         right = grades >= _GOOD
         inputs = self.model.calibration_inputs(*map(list, zip(*pairs, strict=True)))
         held_out = calibration_inputs(self.report.after, inputs[:, 1], inputs[:, 2:])

@@ -41,6 +41,8 @@ CURVES: Mapping[str, tuple[str, ...]] = {
 }
 """The curves, and the inputs that each is applied to: both sides alike."""
 
+DECIMALS = 4
+"""Of the numbers of a calibration."""
 _FORMAT = 1
 Numbers = NDArray[np.floating]
 _LEAST = 2.0**-25
@@ -132,9 +134,14 @@ class Calibration:
         return self.expected[key][cut], key
 
     def general(self) -> Calibration:
-        """Return the calibration for pairs without labels: no offsets, and expected means."""
+        """Return the calibration for pairs without labels: no offsets, and expected means.
+
+        The offset of a single pair of languages is that of the model: it stays.
+        """
         expected = {"": self.expected[""]} if "" in self.expected else {}
-        return replace(self, offsets={}, expected=expected)
+        of_model = sum(self.offsets.values()) if len(self.offsets) == 1 else 0.0
+        intercept = round(self.intercept + of_model, DECIMALS)
+        return replace(self, intercept=intercept, offsets={}, expected=expected)
 
     def to_json(self) -> bytes:
         """Return the text of its file."""
@@ -185,9 +192,12 @@ def load_calibration(folder: Path) -> Calibration | None:
 
 
 @functools.cache
-def general_calibration() -> Calibration:
-    """Return the calibration for models without labels of their own: of the shipped ``multi``."""
-    found = load_calibration(find_model("multi"))
+def general_calibration(languages: int = 2) -> Calibration:
+    """Return the calibration for a model of so many languages, without labels of its own.
+
+    It is that of the shipped model of as many: of two, ``en-de``, or of more, ``multi``.
+    """
+    found = load_calibration(find_model("en-de" if languages == 2 else "multi"))
     assert found is not None, "it is shipped"
     return found.general()
 

@@ -21,6 +21,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.models.folders import CUTS
 from bitextfilter.scoring.calibration import (
     CURVES,
+    DECIMALS,
     INPUTS,
     Calibration,
     Curve,
@@ -56,7 +57,6 @@ _FOLDS = 5
 _FEWEST = 20
 """Right rows, and wrong ones, of a pair of languages."""
 _CERTAIN = 40.0
-_DECIMALS = 4
 _SEED = 1
 _WORDS = (6, 60)
 """Words of a side of a right row that is damaged."""
@@ -68,6 +68,8 @@ class LabelledRows(NamedTuple):
     pairs: Sequence[tuple[str, str]]
     right: Mask
     """``(n,)``."""
+    labels: Sequence[str] = ()
+    """As they were given."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class LabelledInputs:
     """``(n,)``."""
     noise: Floats
     """The inputs of damaged right rows, ``(m, len(INPUTS))``; there may be none."""
+    labels: Sequence[str] = ()
+    """As they were given, if they are kept: no fit reads them."""
 
     def check(self) -> None:
         """Raise SettingsError for too few rows of a kind."""
@@ -108,11 +112,11 @@ class LabelledInputs:
             model.calibration_inputs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
             for pairs in (rows.pairs, damaged)
         ]
-        return cls(model.languages, read[0], rows.right, read[1])
+        return cls(model.languages, read[0], rows.right, read[1], rows.labels)
 
     def only(self, rows: Mask) -> LabelledInputs:
         """Return some of the labelled rows, and all damaged ones."""
-        return replace(self, inputs=self.inputs[rows], right=self.right[rows])
+        return replace(self, inputs=self.inputs[rows], right=self.right[rows], labels=())
 
 
 class _Weighted(NamedTuple):
@@ -221,15 +225,15 @@ def _fit(groups: Sequence[LabelledInputs], share: float) -> Calibration:
     found = _fitted(_with_groups(basis, rows.groups, count), rows, penalties, wide)
     curves = {name: _curve(name, found[place]) for name, place in _places().items()}
     pairs = (pair_key(group.languages) for group in groups)
-    offsets = dict(zip(pairs, found[-count:].round(_DECIMALS).tolist(), strict=True))
-    return Calibration(curves, round(float(found[0]), _DECIMALS), share, offsets)
+    offsets = dict(zip(pairs, found[-count:].round(DECIMALS).tolist(), strict=True))
+    return Calibration(curves, round(float(found[0]), DECIMALS), share, offsets)
 
 
 def _curve(name: str, values: Floats) -> Curve:
     """Return a curve whose steps are none in the wrong direction, to the last bit."""
     if sign := _RISING.get(name):
         values = sign * np.maximum.accumulate(sign * values)
-    return Curve([float(point) for point in _POINTS[name]], values.round(_DECIMALS).tolist())
+    return Curve([float(point) for point in _POINTS[name]], values.round(DECIMALS).tolist())
 
 
 def _moved(start: Calibration, groups: Sequence[LabelledInputs], share: float) -> Calibration:
@@ -243,7 +247,7 @@ def _moved(start: Calibration, groups: Sequence[LabelledInputs], share: float) -
             slope = np.sum(rows.weights * (rows.right - probable)) - _OFFSET * offset
             bend = np.sum(rows.weights * probable * (1 - probable)) + _OFFSET
             offset += float(slope / bend)
-        offsets[pair_key(group.languages)] = round(offset, _DECIMALS)
+        offsets[pair_key(group.languages)] = round(offset, DECIMALS)
     return replace(start.general(), offsets=offsets)
 
 

@@ -459,7 +459,7 @@ def write_model(
         if is_foreign(model.folder) and model.background is not None:
             model.background.save(draft / BACKGROUND)
         save_classifier(classifier, draft, bits)
-        general_calibration().write(draft)
+        general_calibration(len(model.processor.known)).write(draft)
         (draft / _RECORD).write_bytes(json_bytes(record, indent=2))
 
 

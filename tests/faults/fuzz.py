@@ -29,7 +29,8 @@ Attack = Callable[[Bench], None]
 """Runs commands on hostile rows; an AssertionError is a broken promise."""
 
 ATTACKS: dict[Attack, float] = {
-    rows.score: 3, rows.judges: 1, rows.fix: 5, rows.clean: 2, rows.filter_: 8, rows.dedup: 4, rows.rank: 4,
+    rows.score: 3, rows.judges: 1, rows.fix: 5, rows.clean: 2,
+    rows.filter_: 8, rows.dedup: 4, rows.rank: 4,
     rows.sample: 1, rows.noise: 3, formats.convert: 4, formats.misread: 2, formats.foreign: 2,
     formats.headers: 4, formats.together: 2, reports.split: 1, reports.align_words: 1,
     reports.combiner: 0.5, reports.bicleaner: 0.5, reports.recipe: 0.5, texts.embed: 2,

@@ -23,6 +23,7 @@ from bitextfilter.commands.models.lines import (
     Named,
     calibration_lines,
     grade_line,
+    held_out_lines,
     kept_thresholds,
     lines,
     threshold_line,
@@ -78,7 +79,12 @@ class _Calibrated(Named):
     start: str | None = option(
         "--start NAME|DIR",
         "Keep the curves of this model's calibration, and fit an offset for each FILE  [default:"
-        " multi, for up to three FILEs]",
+        " en-de, or multi for more languages; none for more than three FILEs]",
+    )
+    held_out: str | None = option(
+        "--held-out FILE",
+        "Write each labelled row: languages, label, 1 for right, its probability when it was held"
+        " out, and when all rows of its languages were.",
     )
 
 
@@ -97,12 +103,12 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
     have no labels.
 
     Writes a line for each pair of languages, tab-separated: the name, the expected calibration
-    error, and the parts of right and wrong rows above each cut, of rows that were held out.
+    error, the AUC, and the parts of right and wrong rows above each cut, of rows that were held
+    out; unseen is the balanced cut where all rows of the languages were.
 
     Example:
 
-        bitext-models calibrate my-model en,de=labels.tsv --labels 1 --scol 2 --tcol 3
-            --right V,F --wrong A,L -o my-model
+        bitext-models calibrate mine en,de=labels.tsv --scol 2 --tcol 3 --right V --wrong A -o new
     """
     from bitextfilter.scoring.calibration import general_calibration, load_calibration
     from bitextfilter.scoring.thresholds import move_thresholds
@@ -119,7 +125,7 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
         if start is None:
             raise ModelError(f"{settings.start}: has no calibration to start from")
     elif len(files) <= _FEW_FILES:
-        start = general_calibration()
+        start = general_calibration(len(read_config(source)["languages"]))
     read = [_labelled(run, file, settings) for file in files]
     groups = []
     for number, (file, rows) in enumerate(zip(files, read, strict=True)):
@@ -133,7 +139,9 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
         "wrong": ",".join(settings.wrong or ()),
         "rows": sum(len(group.right) for group in groups),
         "model": Path(settings.name).name,
-        "curves": Path(settings.start or "multi").name if start else "fitted to these rows",
+        "curves": Path(settings.start or "the shipped ones").name
+        if start
+        else "fitted to these rows",
         "version": __version__,
     }
     fitted = fit_calibration(groups, start, facts=facts)
@@ -142,6 +150,8 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
         fitted.calibration.write(draft)
         move_thresholds(draft, model_digest(source))
     output.write(lines(calibration_lines(fitted)))
+    if settings.held_out is not None:
+        run.output(settings.held_out).write(lines(held_out_lines(fitted)))
     run.counts.update(rows=sum(len(rows.pairs) for rows in read), files=len(files))
 
 
@@ -156,7 +166,7 @@ def _labelled(run: Run, file: LanguageFile, settings: _Calibrated) -> LabelledRo
     label = WantedColumn("label", "--labels", settings.labels)
     columns = replace(run.row_settings.columns, first=(label,))
     good, bad = settings.right or (), settings.wrong or ()
-    pairs, right = [], []
+    pairs, right, labels = [], [], []
     with open_input(file.source) as stream:
         for row in RowReader(stream, file.source, columns, run.row_settings.header):
             if isinstance(row, BadRow):
@@ -165,7 +175,8 @@ def _labelled(run: Run, file: LanguageFile, settings: _Calibrated) -> LabelledRo
             if name in good or name in bad:
                 pairs.append((source, target))
                 right.append(name in good)
-    return LabelledRows(pairs, np.array(right, dtype=bool))
+                labels.append(name)
+    return LabelledRows(pairs, np.array(right, dtype=bool), labels)
 
 
 @dataclass(frozen=True)

@@ -62,14 +62,36 @@ def lines(rows: Iterable[Sequence[str]]) -> bytes:
     return "".join("\t".join(row) + "\n" for row in rows).encode()
 
 
+_EVEN = 0.5
+
+
 def calibration_lines(fitted: Fitted) -> Iterator[list[str]]:
     """Yield a line for each pair of languages of a calibration, by rows that were held out."""
     from bitextfilter.evaluation.calibration import calibration_error
+    from bitextfilter.evaluation.filtering import roc_auc
     from bitextfilter.scoring.calibration import pair_key
 
+    unseen = {pair_key(group.languages): scores for group, scores in fitted.unseen}
     share, expected = fitted.calibration.right_share, fitted.calibration.expected
     for group, scores in fitted.held_out:
         key = pair_key(group.languages)
         error = calibration_error(scores, group.right, share)
-        cuts = (f"{n}={each.right:.3f},{each.wrong:.3f}" for n, each in expected[key].items())
-        yield [key, f"error={error:.3f}", *cuts]
+        cuts = [f"{n}={each.right:.3f},{each.wrong:.3f}" for n, each in expected[key].items()]
+        if key in unseen:
+            kept, passed = (unseen[key][side] >= _EVEN for side in (group.right, ~group.right))
+            cuts.append(f"unseen={kept.mean():.3f},{passed.mean():.3f}")
+        auc = roc_auc(scores[group.right], scores[~group.right])
+        yield [key, f"error={error:.3f}", f"auc={auc:.4f}", *cuts]
+
+
+def held_out_lines(fitted: Fitted) -> Iterator[list[str]]:
+    """Yield a line for each labelled row, with its probabilities when it was held out."""
+    from bitextfilter.scoring.calibration import pair_key
+
+    unseen = {pair_key(group.languages): scores for group, scores in fitted.unseen}
+    for group, scores in fitted.held_out:
+        key = pair_key(group.languages)
+        others = [f"{score:.6f}" for score in unseen[key]] if key in unseen else [""] * len(scores)
+        right = map(str, group.right.astype(int).tolist())
+        held_out = (f"{score:.6f}" for score in scores.tolist())
+        yield from map(list, zip([key] * len(others), group.labels, right, held_out, others))  # noqa: B905
