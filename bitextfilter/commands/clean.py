@@ -331,8 +331,11 @@ def _write_report(run: Run, settings: _Settings, survey: Survey, plan: Plan) -> 
     """Write the page about the scores of all rows that were scored."""
     from bitextfilter.reports.page import Corpus, Report, SideLanguages
 
-    name = ", ".join(Path(name).name for name in run.row_settings.names)
-    corpus = Corpus(survey, name, {"rejected": 0, "unscored": survey.unscored})
+    files = run.row_settings
+    name = ", ".join(Path(name).name for name in files.names)
+    given = [path for path in files.inputs if path != "-"]
+    again = shlex.join(["bitext-clean", *given, "-o", files.output, "--min-score"])
+    corpus = Corpus(survey, name, {"rejected": 0, "unscored": survey.unscored}, [again])
     cuts = {plan.cut.measure: plan.cut.least}
     report = Report([corpus], name, languages=SideLanguages(*plan.languages), cuts=cuts)
     assert settings.report is not None, "a survey was made for it"

@@ -45,10 +45,14 @@ def calibrate(*words: object, code: int = 0) -> Result:
 
 def test_a_model_with_labels(model: Path, labels: Path, tmp_path: Path) -> None:
     new = tmp_path / "new"
-    result = calibrate(model, f"aa,ba={labels}", *WORDS, "-o", new)
+    rows = tmp_path / "rows.tsv"
+    result = calibrate(model, f"aa,ba={labels}", *WORDS, "-o", new, "--held-out", rows)
+    kept = [line.split("\t") for line in rows.read_text().splitlines()]
+    assert [row[1:3] for row in kept] == [["V", "1"]] * 40 + [["A", "0"]] * 40
+    assert all(0 <= float(row[3]) <= 1 and row[4] == "" for row in kept)
     ((pair, error, *cuts),) = table(result)
     assert pair == "aa,ba" and error.startswith("error=0.")
-    assert [cut.split("=")[0] for cut in cuts] == ["lenient", "balanced", "strict"]
+    assert [cut.split("=")[0] for cut in cuts] == ["auc", "lenient", "balanced", "strict"]
     made = load_calibration(new)
     assert made is not None and made.curves == general_calibration().curves
     assert made.facts["rows"] == 80 and made.facts["right"] == "V,F"
