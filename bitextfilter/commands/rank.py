@@ -109,7 +109,7 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     ones. A line on stderr says what is to be expected of the languages at hand. Some rows are
     scored again: scores of another model than --model are refused.
 
-    Probabilities are of a crawl in which 43 % of the rows are right. --right-share takes another
+    Probabilities are of a crawl in which 42 % of the rows are right. --right-share takes another
     share, or estimates it from the scores of all rows, and moves the cut; it says what it found.
 
     --top-words counts words between white space; for languages without spaces, --count characters

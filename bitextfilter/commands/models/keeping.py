@@ -97,7 +97,7 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
     cut should drop: misaligned, or in another language.
 
     Curves of the classifier's score and of other evidence (foreign words, figures, lengths) add up
-    to the logit of the probability that a row is right, in a crawl in which 43 % of the rows are.
+    to the logit of the probability that a row is right, in a crawl in which 42 % of the rows are.
     The cuts lenient, balanced and strict come with them. Damaged right rows stand for the mistakes
     of other crawls. Without a FILE, MODEL gets the curves and cuts of --start, for languages that
     have no labels.
