@@ -4,9 +4,10 @@
 
 HELD_OUT.tsv is of bitext-models calibrate --held-out. Right and wrong rows are weighed as in the
 crawl that probabilities are of. stderr gets a line for each pair of languages: the expected
-calibration error, and the shares of valid rows (label V) and of wrong ones with a probability of
-one half or more. It has them of rows that were held out, and where all rows of the languages were;
-a line of means ends with the worst of each.
+calibration error, the shares of valid rows (label V) and of wrong ones with a probability of one
+half or more, and how far the estimated share of right rows is from the true one. It has them of
+rows that were held out, and where all rows of the languages were; a line of means ends with the
+worst of each.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import matplotlib as mpl
 import numpy as np
 
 from bitextfilter.evaluation.calibration import calibration_error, reliability
-from bitextfilter.scoring.calibration import general_calibration
+from bitextfilter.scoring.calibration import estimated_share, general_calibration
 
 mpl.use("svg")
 mpl.rcParams.update({"svg.hashsalt": "bitextfilter", "font.size": 9, "svg.fonttype": "none"})
@@ -53,7 +54,7 @@ def main(path: str) -> None:
         axis.plot([0, 1], [0, 1], ":", color="#888")
         axis.set_title(f"{TITLES[place]}: mean error {found[:, 0].mean():.3f}")
         axis.set_xlabel("probability")
-        worst = found[:, 0].max(), found[:, 1].min(), found[:, 2].max()
+        worst = found[:, 0].max(), found[:, 1].min(), found[:, 2].max(), found[:, 3].max()
         tell(TITLES[place], "mean", *found.mean(axis=0), "worst", *worst)
     axes[0].set_ylabel("share of right rows")
     figure.tight_layout()
@@ -74,7 +75,8 @@ def figures(pair: str, rows: list[Row], place: int, axis: plt.Axes) -> list[floa
     valid = np.array([row.label == VALID for row in rows])
     curve(rows, place, axis, color="#9bb", linewidth=0.8)
     kept = [float((scores[some] >= EVEN).mean()) for some in (valid, ~right)]
-    found = [calibration_error(scores, right, SHARE), *kept]
+    share = abs(estimated_share(scores, SHARE) - float(right.mean()))
+    found = [calibration_error(scores, right, SHARE), *kept, share]
     tell(TITLES[place], pair, *found)
     return found
 
