@@ -25,7 +25,7 @@ from bitextfilter.api.pairs import (
 )
 from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, load, named_cut
 from bitextfilter.errors import SettingsError
-from bitextfilter.scoring.measures import THRESHOLD_MEASURES
+from bitextfilter.scoring.measures import CUT_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.selection import SampleSettings, SplitSettings
@@ -75,7 +75,7 @@ def rank(
 
     Raises SettingsError for a bad value, or no known cut; InputError for scores of other models.
     """
-    check_name("similarity", similarity, THRESHOLD_MEASURES)
+    check_name("similarity", similarity, CUT_MEASURES)
     rows = [pair for window in windows_of(pairs, 3) for pair in window]
     if isinstance(min_score, str):
         min_score = cut_of(rows, -1, min_score, similarity, model)

@@ -115,12 +115,12 @@ def named_cut(
     Raises SettingsError if there is none, NotFoundError for no such model.
     """
     from bitextfilter.models.folders import CUTS
-    from bitextfilter.scoring.measures import THRESHOLD_MEASURES
+    from bitextfilter.scoring.measures import CUT_MEASURES
     from bitextfilter.scoring.thresholds import USES, measure_of
     from bitextfilter.scoring.thresholds import named_cut as cut_of_model
 
     check_name("name", name, CUTS)
-    check_name("measure", measure, THRESHOLD_MEASURES)
+    check_name("measure", measure, CUT_MEASURES)
     check_name("use", use, USES)
     named = str(model) if isinstance(model, str | Path) else model.name
     return cut_of_model(named, measure_of(named, measure, None), name, use)

@@ -80,9 +80,6 @@ _DOCUMENTS = options_of(DocumentSettings, DOCUMENT_OPTIONS, hidden=True)
 _OF_DOCUMENTS = tuple(each.opts[-1] for each in _DOCUMENTS.parameters)
 
 
-_SIMILARITIES = [name for name in THRESHOLD_MEASURES if name != "probability"]
-
-
 @dataclass(frozen=True)
 class _Settings:
     """Options of mining."""
@@ -90,7 +87,7 @@ class _Settings:
     source: str | None = argument(required=False)
     target: str | None = argument(required=False)
     similarity: str | None = option(
-        "--similarity", "Score  [default: joint; without a classifier csls]", _SIMILARITIES
+        "--similarity", "Score  [default: joint; without a classifier csls]", THRESHOLD_MEASURES
     )
     retrieval: str = option(
         "--retrieval", "Choice of pairs among the candidates.", _RETRIEVALS, "max"

@@ -160,7 +160,7 @@ class _Settings:
 
     similarity: str | None = option(
         "--similarity NAME[,NAME...]",
-        "Measures, one column each.  [default: mlp if the model has a classifier, else cosine]",
+        "Measures, one column each.  [default: probability; mlp or cosine if the model lacks it]",
     )
     neighbours: str | None = option(
         "--neighbours FILE|input",
@@ -252,8 +252,8 @@ def main(
 
     Appends the scores to each row, empty for a rejected one: a line for each line, in order.
 
-    Measures of --model, or of --source-vectors and --target-vectors (by default cosine; not mlp).
-    Higher is better; bitext-models show lists thresholds:
+    Measures of --model, or of --source-vectors and --target-vectors (by default cosine; neither mlp
+    nor probability). Higher is better; bitext-models show lists cuts:
 
         MEASURES
 

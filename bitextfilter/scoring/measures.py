@@ -53,8 +53,11 @@ MEASURES: dict[str, Measure] = {
 }
 """The measures of a model of sentence vectors."""
 
-THRESHOLD_MEASURES = (*MEASURES, "joint")
-"""The measures a model has cuts of; ``bitext-align`` combines several in joint."""
+THRESHOLD_MEASURES = (*(name for name in MEASURES if name != "probability"), "joint")
+"""The measures that a model may have thresholds of; ``bitext-align`` combines several in joint."""
+
+CUT_MEASURES = ("probability", *THRESHOLD_MEASURES)
+"""The measures of cuts by name: those of ``probability`` are its calibration's."""
 
 INPUT = "input"
 """In place of a file of neighbours: those of the input itself."""

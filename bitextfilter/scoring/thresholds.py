@@ -25,7 +25,7 @@ from bitextfilter.models.folders import (
     ModelName,
     model_digest,
 )
-from bitextfilter.scoring.measures import THRESHOLD_MEASURES, default_measure
+from bitextfilter.scoring.measures import CUT_MEASURES, THRESHOLD_MEASURES, default_measure
 
 USES = ("filtering", "mining")
 """Cutting a noisy corpus of pairs; cutting the pairs that ``bitext-align`` mines."""
@@ -242,7 +242,7 @@ def named_cut(
 
     Args:
         model: with two languages at its end if it has more.
-        measure: one of ``THRESHOLD_MEASURES``.
+        measure: one of ``CUT_MEASURES``.
         name: one of ``CUTS``.
         use: one of ``USES``; None for mining with ``joint``, and filtering with all others.
 
@@ -330,10 +330,10 @@ def measure_of(model: str, similarity: str | None, column: str | None) -> str:
             return default_measure(())
         calibrated = (name.folder / CALIBRATION).is_file()
         return default_measure(("classifier", "calibration") if calibrated else ("classifier",))
-    if column not in THRESHOLD_MEASURES:
+    if column not in CUT_MEASURES:
         raise SettingsError(
             f"the measure of the column {column!r} is unknown: name it with --similarity,"
-            f" one of {', '.join(THRESHOLD_MEASURES)}"
+            f" one of {', '.join(CUT_MEASURES)}"
         )
     return column
 

@@ -20,7 +20,7 @@ from bitextfilter.commands.frame.options import as_amount, as_fraction, option
 from bitextfilter.errors import DeviceError, InputError
 from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import Row, RowReader, WantedColumn, number_of
-from bitextfilter.scoring.measures import THRESHOLD_MEASURES
+from bitextfilter.scoring.measures import CUT_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.commands.frame.run import Run
@@ -101,7 +101,7 @@ class CutMeasure:
     similarity: str | None = option(
         "--similarity",
         "Measure of the score, for a cut by name  [default: by header, or bitext-score's]",
-        THRESHOLD_MEASURES,
+        CUT_MEASURES,
     )
 
 

@@ -205,8 +205,8 @@ def recommend(run: Run, settings: _Recommended) -> None:
 
     Example:
 
-        bitext-evaluate filtering --suggest-threshold --json --model my-model clean.tsv > cut.json
-        bitext-models recommend my-model cut.json -o my-model
+        bitext-evaluate filtering --suggest-threshold --similarity csls --json clean.tsv > cut.json
+        bitext-models recommend en-de cut.json -o my-model
     """
     from bitextfilter.scoring.thresholds import merge_thresholds, write_thresholds
 
