@@ -298,7 +298,7 @@ def test_a_value_of_another_type_is_refused_with_its_name(
         (lambda: noise([], 2), "rates must be at least 0, at most 1, not 2"),
         (lambda: noise([], {"copied": None}), "rates: that of 'copied' must be a number"),  # type: ignore[dict-item]
         (lambda: rank([], min_score="balancd"), "; did you mean balanced?"),  # type: ignore[arg-type]
-        (lambda: rank([], similarity="cosin"), "similarity 'cosin' is none of cosine"),
+        (lambda: rank([], similarity="cosin"), "similarity 'cosin' is none of probability"),
         (lambda: rank([], top_fraction=1.5), "top_fraction must be at least 0, at most 1, not 1.5"),
         (
             lambda: split(PAIRS, {"dev": -1}),
@@ -314,7 +314,7 @@ def test_a_value_of_another_type_is_refused_with_its_name(
         (lambda: report([("a", "b", 1)], label=4), "label: no pair has a column 4"),
         (lambda: list(Filter("9>=0.5")(PAIRS)), "rules: no pair has a column 9; the first has 2"),
         (lambda: named_cut(name="best"), "name 'best' is none of lenient, balanced, strict"),
-        (lambda: named_cut(measure="cosin"), "measure 'cosin' is none of cosine"),
+        (lambda: named_cut(measure="cosin"), "measure 'cosin' is none of probability"),
         (lambda: named_cut(use="training"), "use 'training' is none of filtering"),
         (lambda: named_cut(5), "model must be a loaded model, a str or a path, not 5"),  # type: ignore[arg-type]
         (lambda: align_documents(None, [], [], skip=-1), "skip must be at least 0, at most 100"),

@@ -202,7 +202,7 @@ class InColumn(Bounded):
 
 @dataclass(frozen=True)
 class ColumnRule(InColumn):
-    """The number in a column is within bounds: also written ``mlp>=0.05``, ``-1>=0.05``, ``3<2``.
+    """The number in a column is within bounds: also written ``score>=0.5``, ``-1>=0.5``, ``3<2``.
 
     A column is a number, negative from the end, or a name of the header; ``score`` without a
     header is the last one. ``>`` and ``<`` exclude the bound itself. A row without a number there

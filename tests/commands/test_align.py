@@ -40,7 +40,7 @@ def bitext_align(model: object, *words: object, text: bytes = b"", code: int = 0
 
 def test_names_are_those_there_are() -> None:
     (asked,) = (option for option in align.main.params if option.name == "similarity")
-    assert set(asked.type.choices) == set(MINING_SIMILARITIES) < set(THRESHOLD_MEASURES)
+    assert set(asked.type.choices) == set(MINING_SIMILARITIES) == set(THRESHOLD_MEASURES)
     assert set(align._RETRIEVALS) == set(RETRIEVALS)
 
 

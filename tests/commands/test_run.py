@@ -367,7 +367,7 @@ CIRCLE = CAT.format("x", "o2", "o1") + CAT.format("y", "o1", "o2")
         (FIX + "with = 'magic'", "'magic' is not one of"),
         (FIX + "when = 2024-01-01", "[step fix]: when must be a text, a number"),
         (FIX + "reads = 'a'", "[step fix]: reads must be a list of texts"),
-        (FIX + "arguments = ['x']", "[step fix]: Got unexpected extra argument (x)"),
+        (FIX + "arguments = ['x']", "[step fix]: files are named with -i or without it"),
         (FIX + "version = true", "bitext-fix has no option version"),
         (FIX + "[data.a]\nfxi.explain = true", "[data.a]: no step is called fxi; did you mean fix"),
         (FIX + "[data.a]\nfix.explian = true", "[data.a.fix]: bitext-fix has no option explian"),
@@ -470,7 +470,7 @@ def test_the_example_is_the_pipe_of_the_shell(
     line = (
         "bitext-fix < examples/pairs.en-de.tsv"
         " | bitext-filter --languages en,de --rule default --rule numbers | bitext-dedup --match"
-        " normalised | bitext-score | bitext-rank --min-score 0.9"
+        " normalised | bitext-score | bitext-rank --min-score strict"
     )
     expected = by_shell(line, commands).stdout
     assert (tmp_path / "cleaned/strict.best.tsv").read_bytes() == expected != b""

@@ -98,7 +98,6 @@ def pipeline(page: str) -> str:
 @pytest.mark.parametrize(
     ("page", "source", "result"),
     [
-        ("README.md", "crawl.en-de.tsv.gz", "best.en-de.tsv.gz"),
         ("docs/filter.md", "crawl.tsv", "best.tsv"),
         ("examples/clean-a-crawl/README.md", "crawl.tsv.gz", "cleaned.tsv"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ from bitextfilter.models.folders import (
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
+    from bitextfilter.scoring.calibration import Calibration
     from bitextfilter.scoring.thresholds import Threshold
     from bitextfilter.training.calibration import LabelledRows
     from bitextfilter.training.multilingual import LanguageFile
@@ -110,7 +112,6 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
 
         bitext-models calibrate mine en,de=labels.tsv --scol 2 --tcol 3 --right V --wrong A -o new
     """
-    from bitextfilter.scoring.calibration import general_calibration, load_calibration
     from bitextfilter.scoring.thresholds import move_thresholds
     from bitextfilter.training.calibration import LabelledInputs, fit_calibration
 
@@ -119,13 +120,7 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
     folder, source = Path(settings.folder), find_model(settings.name)
     check_replaceable(folder)
     files, output = list(map(language_file, settings.files)), run.output("-")
-    start = None
-    if settings.start is not None:
-        start = load_calibration(find_model(settings.start))
-        if start is None:
-            raise ModelError(f"{settings.start}: has no calibration to start from")
-    elif len(files) <= _FEW_FILES:
-        start = general_calibration(len(read_config(source)["languages"]))
+    start = _start(settings, source)
     read = [_labelled(run, file, settings) for file in files]
     groups = []
     for number, (file, rows) in enumerate(zip(files, read, strict=True)):
@@ -133,17 +128,7 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
         model = run.load(name, run.common.device, run.common.threads)
         foreign = [target for _, target in read[number - _FAR][0]] if len(read) > _FAR else []
         groups.append(LabelledInputs.of(model, rows, foreign))
-    facts = {
-        "files": {Path(file.source).name: file_digest(Path(file.source)) for file in files},
-        "right": ",".join(settings.right or ()),
-        "wrong": ",".join(settings.wrong or ()),
-        "rows": sum(len(group.right) for group in groups),
-        "model": Path(settings.name).name,
-        "curves": Path(settings.start or "the shipped ones").name
-        if start
-        else "fitted to these rows",
-        "version": __version__,
-    }
+    facts = _facts(settings, files, read, start)
     fitted = fit_calibration(groups, start, facts=facts)
     with writing_folder(folder) as draft:
         copy_model(source, draft)
@@ -153,6 +138,36 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
     if settings.held_out is not None:
         run.output(settings.held_out).write(lines(held_out_lines(fitted)))
     run.counts.update(rows=sum(len(rows.pairs) for rows in read), files=len(files))
+
+
+def _start(settings: _Calibrated, source: Path) -> Calibration | None:
+    """Return the calibration whose curves are kept; None where there are files for new ones."""
+    from bitextfilter.scoring.calibration import general_calibration, load_calibration
+
+    if settings.start is None:
+        few = len(settings.files) <= _FEW_FILES
+        return general_calibration(len(read_config(source)["languages"])) if few else None
+    if (start := load_calibration(find_model(settings.start))) is None:
+        raise ModelError(f"{settings.start}: has no calibration to start from")
+    return start
+
+
+def _facts(
+    settings: _Calibrated,
+    files: Sequence[LanguageFile],
+    read: Sequence[LabelledRows],
+    start: Calibration | None,
+) -> dict[str, Any]:
+    """Return how a calibration is made, for its file."""
+    return {
+        "files": {Path(file.source).name: file_digest(Path(file.source)) for file in files},
+        "right": ",".join(settings.right or ()),
+        "wrong": ",".join(settings.wrong or ()),
+        "rows": sum(len(rows.pairs) for rows in read),
+        "model": Path(settings.name).name,
+        "curves": Path(settings.start or "shipped").name if start else "fitted to these rows",
+        "version": __version__,
+    }
 
 
 def _labelled(run: Run, file: LanguageFile, settings: _Calibrated) -> LabelledRows:
