@@ -367,7 +367,10 @@ CIRCLE = CAT.format("x", "o2", "o1") + CAT.format("y", "o1", "o2")
         (FIX + "with = 'magic'", "'magic' is not one of"),
         (FIX + "when = 2024-01-01", "[step fix]: when must be a text, a number"),
         (FIX + "reads = 'a'", "[step fix]: reads must be a list of texts"),
-        (FIX + "arguments = ['x']", "[step fix]: files are named with -i or without it"),
+        (
+            FIX.replace("bitext-fix", "bitext-noise") + "arguments = ['x']",
+            "[step noise]: Got unexpected extra argument (x)",
+        ),
         (FIX + "version = true", "bitext-fix has no option version"),
         (FIX + "[data.a]\nfxi.explain = true", "[data.a]: no step is called fxi; did you mean fix"),
         (FIX + "[data.a]\nfix.explian = true", "[data.a.fix]: bitext-fix has no option explian"),
