@@ -419,7 +419,7 @@ def _cleaned(
             yield window
             number += len(pairs)
 
-    with plan.cleaner(preparer.parser, *duplicates, score) as cleaner, Records() as records:
+    with plan.cleaner(preparer.parser, duplicates, score) as cleaner, Records() as records:
         for part in cleaner.cleaned(prepared(), records):
             for dropped in part.dropped:
                 drop(waiting.pop(dropped.number), dropped.reason)

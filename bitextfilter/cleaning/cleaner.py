@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -68,22 +69,25 @@ class Cleaner(AbstractContextManager["Cleaner"]):
 
     def __init__(
         self,
-        deduplicator: Deduplicator | None,
-        others: OtherTexts | None,
+        duplicates: tuple[Deduplicator | None, OtherTexts | None],
         score: Score,
         cut: Cut,
         parser: RowParser,
+        aside: bool = False,
     ) -> None:
         """Take the steps.
 
         Args:
-            deduplicator: finds duplicates, and the texts of *others*; None keeps them.
-            others: texts of other files, whose rows are dropped.
+            duplicates: the first finds them, and the texts of the second; None keeps them. The
+                second has texts of other files, whose rows are dropped.
             score: of pairs.
             cut: of the scores.
             parser: of the rows, for those that wait on the disk.
+            aside: rows are scored in a thread while the next ones are read.
         """
-        self._deduplicator, self._others, self._score = deduplicator, others, score
+        self._aside = aside
+        self._deduplicator, self._others = duplicates
+        self._score = score
         self._cut, self._parser = cut, parser
 
     def __exit__(self, *_: object) -> None:
@@ -92,6 +96,23 @@ class Cleaner(AbstractContextManager["Cleaner"]):
 
     def cleaned(self, windows: Iterable[Window], records: Records) -> Iterator[Cleaned]:
         """Yield the windows, cleaned; rows wait in *records* once the duplicates need it."""
+        parts = self._parts(windows, records)
+        if not self._aside:
+            yield from (self._scored(*part) for part in parts)
+            return
+        with ThreadPoolExecutor(1) as thread:
+            ahead: Future[Cleaned] | None = None
+            for part in parts:
+                done, ahead = ahead, thread.submit(self._scored, *part)
+                if done is not None:
+                    yield done.result()
+            if ahead is not None:
+                yield ahead.result()
+
+    def _parts(
+        self, windows: Iterable[Window], records: Records
+    ) -> Iterator[tuple[Window, dict[int, int]]]:
+        """Yield windows, with the line that each row duplicates."""
         found: list[int] | None = []
         for window in windows:
             if window.left:
@@ -99,12 +120,12 @@ class Cleaner(AbstractContextManager["Cleaner"]):
             if found is None:
                 records.extend([_record(row) for row in window.left])
                 window = replace(window, left=[])
-            yield self._scored(window, dict(zip(_numbers(window.left), found or [], strict=False)))
+            yield window, dict(zip(_numbers(window.left), found or [], strict=False))
         if found is None and self._deduplicator is not None:
             decisions = Decisions(self._deduplicator)
             for rows in self._waiting(records):
                 window = Window(rows, [], [], Counter())
-                yield self._scored(window, decisions.up_to(rows[-1].number))
+                yield window, decisions.up_to(rows[-1].number)
 
     def _found(self, rows: Sequence[Texts]) -> list[int] | None:
         """Return the line that each row duplicates, 0 for none; None: rows wait from now on."""

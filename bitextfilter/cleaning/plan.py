@@ -84,13 +84,19 @@ class Plan:
         return Preparer(parser, repairers, Pipeline(able), self.languages), passed_over
 
     def cleaner(
-        self, parser: RowParser, match: str, others: OtherTexts | None, score: Score
+        self,
+        parser: RowParser,
+        duplicates: tuple[str, OtherTexts | None],
+        score: Score,
+        aside: bool = False,
     ) -> Cleaner:
         """Return the other steps; to be closed.
 
-        *match* is a kind of duplicates of ``bitext-dedup``, or ``KEEP_ALL``.
+        *duplicates*: a kind of ``bitext-dedup``, or ``KEEP_ALL``, and the texts of other files. The
+        rest is as in :class:`Cleaner`.
         """
+        match, others = duplicates
         deduplicator = None
         if match != KEEP_ALL:
             deduplicator = Deduplicator(DedupSettings(match=match), others=others)
-        return Cleaner(deduplicator, others, score, self.cut, parser)
+        return Cleaner((deduplicator, others), score, self.cut, parser, aside)

@@ -208,7 +208,7 @@ def _cleaned(run: Run, settings: _Settings, source: _Source, plan: Plan) -> Iter
     from bitextfilter.cleaning.plan import Rules
     from bitextfilter.corpus.other_texts import AgainstSettings, OtherTexts
     from bitextfilter.io.spill import Records
-    from bitextfilter.io.workers import map_as_it_pays
+    from bitextfilter.io.workers import map_in_order
     from bitextfilter.scoring.score_columns import ScoreColumns
 
     parser, others, common = source.reader.parser, None, run.common
@@ -230,9 +230,10 @@ def _cleaned(run: Run, settings: _Settings, source: _Source, plan: Plan) -> Iter
     def score(sources: Sequence[str], targets: Sequence[str]) -> Scores:
         return columns.by_models(sources, targets)[measure]
 
-    cleaner = run.enter(plan.cleaner(parser, settings.match, others, score))
+    aside = settings.resume is None and common.threads > 1  # the file of scores is of one thread
+    cleaner = run.enter(plan.cleaner(parser, (settings.match, others), score, aside))
     lines = source.reader.lines(common.batch_size)
-    windows = map_as_it_pays(preparer, lines, common.threads, run.share_read)
+    windows = map_in_order(preparer, lines, common.threads)
     return cleaner.cleaned(_without_bad(run, windows), run.enter(Records()))
 
 

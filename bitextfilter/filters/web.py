@@ -154,7 +154,7 @@ class Urls(SideBounded):
             some = (_URL.findall(word) for word in words if any(sign in word for sign in signs))
             found = [*chain.from_iterable(some)]
             if self.count == "words":
-                shares[index] = len(found) / max(len(found), tokens[index])
+                shares[index] = len(found) / max(1, len(found), tokens[index])
             else:
                 shares[index] = sum(map(len, found)) / sum(map(len, words))
         return shares

@@ -368,7 +368,7 @@ CIRCLE = CAT.format("x", "o2", "o1") + CAT.format("y", "o1", "o2")
         (FIX + "when = 2024-01-01", "[step fix]: when must be a text, a number"),
         (FIX + "reads = 'a'", "[step fix]: reads must be a list of texts"),
         (
-            FIX.replace("bitext-fix", "bitext-noise") + "arguments = ['x']",
+            FIX.replace("bitext-fix", "bitext-noise") + "rate = 'all=1'\narguments = ['x']",
             "[step noise]: Got unexpected extra argument (x)",
         ),
         (FIX + "version = true", "bitext-fix has no option version"),
