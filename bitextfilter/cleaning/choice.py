@@ -22,6 +22,6 @@ def model_of(languages: tuple[str, str]) -> str:
             return f"{name}:{','.join(languages)}"
     missing = [language for language in languages if not find_language(language, known[MANY])]
     raise SettingsError(
-        f"no shipped model knows {' and '.join(missing)}: --model names another, and bitext-train"
-        f" makes one; {MANY} knows {', '.join(known[MANY])}"
+        f"no shipped model knows {' and '.join(missing)}: --model names another, and"
+        f" bitext-train-encoder makes one; {MANY} knows {', '.join(known[MANY])}"
     )

@@ -19,7 +19,7 @@ from bitextfilter.cleaning.rows import Dropped, Texts, Window
 from bitextfilter.corpus.dedup import Decisions, Deduplicator
 from bitextfilter.corpus.other_texts import OtherTexts
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.rows import Row, RowParser
+from bitextfilter.io.rows import BadRow, Row, RowParser
 from bitextfilter.io.spill import Records
 
 STEPS = ("rules", "other files", "duplicates", "score")
@@ -46,6 +46,7 @@ class Cleaned:
 
     kept: list[Kept]
     dropped: list[Dropped]
+    bad: list[BadRow]
     counts: Counter[str]
     """Of the window's first steps: see ``Window``; and the rows that each of ``STEPS`` drops."""
 
@@ -169,7 +170,7 @@ class Cleaner(AbstractContextManager["Cleaner"]):
                 dropped.append(Dropped(row.number, "score", reason, *texts))
         dropped.sort(key=lambda row: row.number)
         counts = window.counts + Counter(row.step for row in dropped)
-        return Cleaned(kept, dropped, counts)
+        return Cleaned(kept, dropped, window.bad, counts)
 
     def _duplicates(self, rows: Sequence[Texts], keepers: Mapping[int, int]) -> Iterator[Dropped]:
         for row in rows:

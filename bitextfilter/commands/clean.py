@@ -28,16 +28,16 @@ from bitextfilter.commands.frame.other_files import read_others
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.corpus.formats.base import FORMATS, format_of
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import is_packed
-from bitextfilter.io.rows import Columns, Row, RowReader
+from bitextfilter.io.rows import BadRow, Columns, Row, RowReader
 from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
     from bitextfilter.cleaning.cleaner import Cleaned
     from bitextfilter.cleaning.plan import Plan
-    from bitextfilter.cleaning.rows import Window
+    from bitextfilter.cleaning.rows import Dropped, Window
     from bitextfilter.corpus.formats.base import PairReader
     from bitextfilter.reports.survey import Sample, Survey
     from bitextfilter.scoring.cached_scores import Cache
@@ -129,8 +129,12 @@ def main(run: Run, settings: _Settings) -> None:
                 for row, score in cleaned.kept
             )
         )
-        for row in cleaned.dropped:
-            run.drop(Row(row.number, row.line, b"", ()), row.reason)
+        set_aside: list[Dropped | BadRow] = [*cleaned.dropped, *cleaned.bad]
+        for row in sorted(set_aside, key=lambda row: row.number):
+            if isinstance(row, BadRow):
+                run.reject(row)
+            else:
+                run.drop(Row(row.number, row.line, b"", ()), row.reason)
         counts += cleaned.counts
         counts["kept"] += len(cleaned.kept)
         if survey is not None:
@@ -144,7 +148,11 @@ def main(run: Run, settings: _Settings) -> None:
 def _set_rows(run: Run, settings: _Settings) -> None:
     """Choose the treatment of bad rows, and the file of the rejects."""
     files = run.row_settings
-    rejects = files.rejects
+    rejects, form = files.rejects, format_of(files.output)
+    if form not in (None, "tsv"):
+        raise click.UsageError(
+            f"{files.output} is the name of {form}, and a TSV is written: bitext-convert makes one"
+        )
     if rejects is None and files.output != "-" and not settings.dry_run:
         path = Path(files.output)
         packed = path.suffix if is_packed(files.output) else ""
@@ -193,7 +201,9 @@ def _planned(run: Run, settings: _Settings, source: _Source) -> Plan:
     from bitextfilter.cleaning.plan import Plan
 
     def rows() -> list[Row]:
-        return rows_of(run, source.reader, source.reader.ahead(CHECKED_ROWS))
+        if not (lines := source.reader.ahead(CHECKED_ROWS)):
+            raise InputError("no rows, so no languages", file=source.reader.name)
+        return rows_of(run, source.reader, lines)
 
     plan = Plan.of(rows, settings.languages, settings.model, settings.min_score)
     run.note(f"{','.join(plan.languages)}, scored by {plan.model}")
@@ -268,10 +278,10 @@ def _row_words(source: int | str, target: int | str, header: bool) -> list[str]:
 
 
 def _without_bad(run: Run, windows: Iterable[Window]) -> Iterator[Window]:
-    """Yield the windows; bad rows are rejected, or stop the run."""
+    """Yield the windows; the first bad row stops the run, unless they are rejected later."""
     for window in windows:
-        for row in window.bad:
-            run.reject(row)
+        if window.bad and not run.row_settings.reject:
+            run.reject(window.bad[0])
         run.counts["rows"] += window.counts["rows"]
         yield window
 
@@ -286,6 +296,8 @@ def _cache(run: Run, settings: _Settings) -> Cache | None:
 
 
 _RULE = "rule "
+_FOREIGN = 0.5
+"""Part of the rows in other languages from which the languages are in doubt."""
 
 
 def _tell(run: Run, counts: Counter[str]) -> None:
@@ -304,6 +316,12 @@ def _tell(run: Run, counts: Counter[str]) -> None:
     for name, count, more in lines:
         share = f"{abs(count) / total:7.1%}" if total else ""
         run.note(f"{name:<12}{count:>12,}{share:>9}  {more}".rstrip())
+    foreign = rules["language"] + rules["script"]
+    if foreign > _FOREIGN * total:
+        run.warn(
+            f"{foreign / total:.0%} of the rows fail the rules language and script: are the columns"
+            " in these languages, in this order? --languages names them"
+        )
     run.facts["rules"] = dict(rules)
     run.counts.update({step: counts[step] for step in ("repaired", *STEPS, "kept")})
 

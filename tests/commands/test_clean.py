@@ -181,15 +181,34 @@ def test_rows_that_wait_on_the_disk(
         (("--rule", "no-rule"), 2, "no-rule"),
         (("--languages", "en,eu"), 78, "no shipped model knows eu: --model names another"),
         (("--model", "cosmic"), 66, "cosmic"),
+        (("-o", "c.tmx"), 2, "c.tmx is the name of tmx, and a TSV is written"),
         (("--on-error", "stop"), 65, "1 column, expected at least 2"),
     ],
 )
 def test_what_cannot_be(
     raw: Path, tmp_path: Path, words: tuple[str, ...], code: int, message: str
 ) -> None:
-    result = clean(raw, *words, "-q", "-o", tmp_path / "c.tsv", code=code)
+    result = clean(raw, "-o", tmp_path / "c.tsv", *words, "-q", code=code)
     says_one_line(result, code, message)
     assert not list(tmp_path.iterdir())
+
+
+def test_rejects_are_in_order(raw: Path, tmp_path: Path) -> None:
+    clean(raw, "-o", tmp_path / "c.tsv", "--batch-size", 20, "--threads", 2)
+    numbers = [int(row[0]) for row in rows(tmp_path / "c.rejects.tsv")]
+    assert numbers == sorted(numbers)
+
+
+def test_languages_in_doubt(raw: Path, tmp_path: Path) -> None:
+    result = clean(raw, "--languages", "de,en", "-o", tmp_path / "c.tsv")
+    assert "of the rows fail the rules language and script" in result.stderr
+    right = clean(raw, "-o", tmp_path / "c.tsv")
+    assert "fail the rules language" not in right.stderr
+
+
+def test_no_rows() -> None:
+    says_one_line(clean(data="", code=65), 65, "stdin: no rows, so no languages")
+    assert clean("--languages", "en,de", data="").stdout == ""
 
 
 def test_text_that_tells_no_language() -> None:
