@@ -75,6 +75,7 @@ def classifier_steps(pairs: Path, threads: int, precision: str) -> dict[str, flo
     from bitextfilter.scoring.model import load
     from bitextfilter.training import classifier_training as workflow
     from bitextfilter.training import loop
+    from bitextfilter.training.loop import Course
 
     lines = pairs.read_text(encoding="utf-8").split("\n")
     right = [(row[0], row[1]) for row in (line.split("\t") for line in lines) if len(row) > 1]
@@ -98,7 +99,7 @@ def classifier_steps(pairs: Path, threads: int, precision: str) -> dict[str, flo
     read: list[float] = []
     workflow._by_words = timed(read, workflow._by_words)
     try:
-        workflow.train_on_pairs(load("en-de", threads=threads), examples, config, lambda *_: None)
+        workflow.train_on_pairs(load("en-de", threads=threads), examples, config, Course())
     except EnoughError:
         pass
     finally:

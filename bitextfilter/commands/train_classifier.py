@@ -113,6 +113,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     """
     from bitextfilter.scoring.model import load
     from bitextfilter.training import classifier_training as workflow
+    from bitextfilter.training.loop import Course
     from bitextfilter.training.start import check_start
 
     plan = _plan(settings, chosen)
@@ -128,7 +129,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     run.counts.update({n: count for n, count in examples.counts().items() if n in asked})
     run.facts["seed"] = plan.training.seed
     reporter = TrainingReporter(run, "tuning loss {:.4f}")
-    classifier, report = workflow.train_on_pairs(model, examples, plan, reporter, start)
+    classifier, report = workflow.train_on_pairs(model, examples, plan, Course(reporter), start)
     record = workflow.described(plan, report, examples)
     folder = model.folder if settings.folder is None else Path(settings.folder)
     model = workflow.with_background(model, examples.positives, plan.training.seed)

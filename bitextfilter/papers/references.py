@@ -45,7 +45,7 @@ from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.training.classifier import split_groups
 from bitextfilter.training.data import padded
 from bitextfilter.training.encoder_learner import squared_norm
-from bitextfilter.training.loop import Learner, Stream, learn_in_memory, start_torch
+from bitextfilter.training.loop import Course, Learner, Stream, learn_in_memory, start_torch
 from bitextfilter.training.runs import RECORD, Environment
 from bitextfilter.training.settings import LoopSettings
 from bitextfilter.training.start import check_vectors, use_vectors
@@ -291,8 +291,9 @@ def train_references(
 
     learner = ReferenceLearner(network.to(resolve_device(device)), settings)
     stream = reference_stream(corpus, settings, learner.device)
+    course = Course(environment.report)
     progress = learn_in_memory(
-        learner, stream, lambda net: 100 - measure(net, development).total, environment.report
+        learner, stream, lambda net: 100 - measure(net, development).total, course
     )
     record = {
         "material": {"vectors": None if vectors is None else vectors.name},

@@ -13,6 +13,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ from bitextfilter.models.layers import Dropout, narrow_training
 from bitextfilter.pairs.base import ClassifierSettings, Logits
 from bitextfilter.pairs.classifier import PairClassifier, build_classifier
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
-from bitextfilter.training.loop import Learner, Progress, Stream, learn_in_memory
+from bitextfilter.training.loop import Course, Learner, Stream, learn_in_memory
 from bitextfilter.training.settings import ClassifierTraining
 
 Numbers = NDArray[np.floating]
@@ -248,9 +249,22 @@ class ClassifierLearner(Learner):
         self.others: Sequence[ClassifierLearner] = ()
         """Learners with weights in the same memory, and gradients of their own."""
         self.threads = 1
+        self.epoch_begun = torch.get_rng_state()
+        """State of torch's generator before the epoch's order was drawn."""
         for module in network.modules():
             if isinstance(module, Dropout):
                 module.generator = noise.generator
+
+    def get_extra_state(self) -> Tensor:
+        """Return the states of all generators, uint8 ``(learners + 1, bytes)``: see ``Module``."""
+        noises = (each._noise.generator.get_state() for each in (self, *self.others))
+        return torch.stack([self.epoch_begun, *noises])
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Take the states of :meth:`get_extra_state`."""
+        self.epoch_begun, *noises = (each.clone() for each in state)
+        for each, noise in zip((self, *self.others), noises, strict=True):
+            each._noise.generator.set_state(noise)
 
     def forward(self, batch: Indices) -> dict[str, Tensor]:
         """The mean loss of some pairs."""
@@ -363,7 +377,7 @@ def train_classifier(
     groups: Sequence[str],
     start: ClassifierSettings | PairClassifier,
     training: ClassifierTraining,
-    report: Callable[[Progress, int], None] = lambda *_: None,
+    course: Course = Course(),  # noqa: B008  # it cannot change
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Train a classifier on some of the pairs, tune it on others, measure it on the rest.
 
@@ -372,7 +386,7 @@ def train_classifier(
         groups: of each pair, such as its source text: pairs of one group stay in one part.
         start: the shape of a new classifier, or one to train further, which is changed.
         training: its settings; equal ones give the same classifier with any number of threads.
-        report: see :class:`Hooks`.
+        course: its report and its state.
 
     Raises:
         InputError: too few pairs for each part to have both kinds.
@@ -382,7 +396,7 @@ def train_classifier(
     parts = first, second[pairs.sets[second] < 0], third[pairs.sets[third] < 0]
     _check_kinds(pairs, *parts)
     begun = copy.deepcopy(start) if training.start_share else None
-    classifier, losses, epoch = fit_classifier(pairs, parts[:2], start, training, report)
+    classifier, losses, epoch = fit_classifier(pairs, parts[:2], start, training, course)
     if isinstance(begun, PairClassifier):
         average_weights(classifier, begun, training.start_share)
     rescale_translation_logit(classifier, training.logit_scale, training.logit_bias)
@@ -422,7 +436,7 @@ def fit_classifier(
     parts: tuple[Indices, Indices],
     start: ClassifierSettings | PairClassifier,
     training: ClassifierTraining,
-    report: Callable[[Progress, int], None] = lambda *_: None,
+    course: Course = Course(),  # noqa: B008  # it cannot change
 ) -> tuple[PairClassifier, list[float], int]:
     """Train on the first part of the pairs, and stop by the second.
 
@@ -433,9 +447,14 @@ def fit_classifier(
     threads, size = torch.get_num_threads(), training.batch_size
     epoch = -(-len(parts[0]) // size)
 
-    def batches(_: int) -> Iterator[Indices]:
+    def batches(first: int) -> Iterator[Indices]:
+        if first:
+            torch.set_rng_state(learner.epoch_begun)
+        skipped = first % epoch
         while True:
-            yield from pairs.batches(parts[0], size)
+            learner.epoch_begun = torch.get_rng_state()
+            yield from islice(pairs.batches(parts[0], size), skipped, None)
+            skipped = 0
 
     def tuning_loss(classifier: PairClassifier) -> float:
         logits = torch.from_numpy(_logits(classifier, pairs, parts[1], size))
@@ -451,7 +470,7 @@ def fit_classifier(
         last = training.keep == "last"
         networks = [each.network for each in (learner, *learner.others)] if learner.narrow else []
         with narrow_training(*networks):
-            progress = learn_in_memory(learner, stream, tuning_loss, report, last)
+            progress = learn_in_memory(learner, stream, tuning_loss, course, last)
     losses = [row["error"] for row in progress.history]
     return classifier, losses, len(losses) if last else progress.best_update // epoch
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,9 @@ from bitextfilter.training.labelled_pairs import (
     LabelledWords,
     WordSide,
 )
+from bitextfilter.training.loop import Course
 from bitextfilter.training.settings import ClassifierTraining
 from bitextfilter.training.start import started
-
-if TYPE_CHECKING:
-    from bitextfilter.training.loop import Progress
-
 
 _Pair = tuple[str, str]
 _BACKGROUND_PAIRS = 1000
@@ -347,13 +344,13 @@ def train_on_pairs(
     model: Model,
     examples: Examples,
     config: ClassifierConfig,
-    report: Callable[[Progress, int], None],
+    course: Course,
     start: Model | None = None,
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Encode all kinds of pairs, train a classifier on them, and measure it.
 
     A pair that is in several kinds counts in each: see :meth:`Examples.apart`. Pairs with the same
-    source text are never in two parts. *report* is called after every update. The classifier of
+    source text are never in two parts. The classifier of
     *start* is trained further; None for a new one. Raises SettingsError if it does not fit.
     """
     config = config.fitting(examples)
@@ -370,7 +367,7 @@ def train_on_pairs(
         pairs = replace(pairs, text=more)
     first = shape if start is None else started(start, model, shape, sides)
     with torch_threads(model.threads):
-        return train_classifier(pairs, groups, first, config.training, report)
+        return train_classifier(pairs, groups, first, config.training, course)
 
 
 def labelled_pairs(

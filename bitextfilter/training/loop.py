@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -193,6 +193,8 @@ class Learner(nn.Module, ABC):
 
 TENSORS = "state.safetensors"
 PROGRESS = "state.json"
+_BEST = "best.safetensors"
+"""The network of the lowest error, where there is no model folder for it."""
 
 
 @dataclass
@@ -355,25 +357,43 @@ def learn(
     return progress
 
 
+class Course(NamedTuple):
+    """What goes with a training in memory."""
+
+    report: Callable[[Progress, int], None] = lambda *_: None
+    """See :class:`Hooks`."""
+    state: Path | None = None
+    """An existing folder for the state, by which a training goes on; None: none is saved."""
+
+
 def learn_in_memory(
     model: Learner,
     stream: Stream,
     validate: Callable[[Any], float],
-    report: Callable[[Progress, int], None] = lambda *_: None,
+    course: Course = Course(),  # noqa: B008  # it cannot change
     last: bool = False,
 ) -> Progress:
-    """Train as :func:`learn` does, without a state, and leave the network as after its best.
+    """Train as :func:`learn` does, and leave the network as after its best; no folder is made.
 
-    With *last*, as after its last update.
+    With *last*, as after its last update. An interrupted training goes on if it left a state.
     """
     best: dict[str, Tensor] = {}
+    kept = None if course.state is None else course.state / _BEST
 
     def keep(network: nn.Module, _: Progress) -> None:
-        best.update(copy.deepcopy(network.state_dict()))
+        if last:
+            return
+        if kept is None:
+            best.update(copy.deepcopy(network.state_dict()))
+        else:
+            with draft(kept) as new:
+                save_tensors(new, network.state_dict())
+                put(new, kept)
 
-    progress = learn(model, stream, Hooks(validate, keep, report))
+    resume = course.state is not None and (course.state / PROGRESS).is_file()
+    progress = learn(model, stream, Hooks(validate, keep, course.report), course.state, resume)
     if not last:
-        model.network.load_state_dict(best)
+        model.network.load_state_dict(best if kept is None else load_tensors(kept))
     model.eval()
     return progress
 

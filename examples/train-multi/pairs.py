@@ -4,7 +4,7 @@
 
 FILEs are as bitext-train-encoder --pairs takes them, each perhaps with @WEIGHT, which is passed
 over. Of each two languages that have pairs, some are taken: many with the model's first language,
-few without. Writes OUTPUT/positives.tsv, and made of them, as ../train-a-pair/pairs.py does,
+few without. Writes OUTPUT/positives.tsv, and made of them, as bitext-train does,
 negatives.tsv and contrasts.tsv: noise and mistakes in all kinds of bitext-noise that the languages
 have, and hard negatives. A sentence in neither language is of any other of the model's. All
 sentences go to text.tsv, two in a row. Memory holds the text of all FILEs.
@@ -19,15 +19,12 @@ from dataclasses import replace
 from itertools import combinations, zip_longest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "train-a-pair"))
-
-import pairs as recipe
-
 from bitextfilter.commands.frame.training import language_file, weighted
 from bitextfilter.damage.noise import NoiseSettings
 from bitextfilter.models.folders import find_model, read_config
 from bitextfilter.scoring.model import load
 from bitextfilter.text.units import word_units
+from bitextfilter.training import classifier_examples as recipe
 from bitextfilter.training.multilingual import LanguageTexts, read_multilingual
 
 SEED = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from torch import Tensor
 from bitextfilter.errors import InputError, ModelError, SettingsError
 from bitextfilter.pairs.base import SentenceClassifierSettings, WordClassifierSettings
 from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier, build_classifier
+from bitextfilter.training import loop
 from bitextfilter.training.classifier import (
     ClassifierLearner,
     ClassifierReport,
@@ -27,6 +29,7 @@ from bitextfilter.training.classifier import (
 )
 from bitextfilter.training.classifier_training import Negatives, drawn, last_of_best, repaired
 from bitextfilter.training.labelled_pairs import LabelledVectors
+from bitextfilter.training.loop import Course, Progress
 from bitextfilter.training.settings import ClassifierTraining
 
 DIM = 8
@@ -170,6 +173,35 @@ def test_the_same_again_and_torchs_state_left_alone() -> None:
         assert torch.equal(tensor, second.state_dict()[name])
 
 
+@pytest.mark.parametrize("keep", ["best", "last"])
+@pytest.mark.parametrize("stop", [5, 12, 20])
+def test_an_interrupted_training_goes_on_to_the_same_weights(
+    keep: str, stop: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within an epoch, at its end, and after the last but one."""
+    whole, groups = toy_pairs()
+    pairs = LabelledVectors(whole.source[:120], whole.target[:120], whole.qualities[:120])
+    shape = SentenceClassifierSettings(DIM, hidden=8)
+    training = ClassifierTraining(epochs=3, batch_size=14, keep=keep, learning_rate=0.05)
+    wanted, report = train_classifier(pairs, groups[:120], shape, training)
+    monkeypatch.setattr(loop, "SAVE_SECONDS", 0)
+
+    def interrupt(progress: Progress, updates: int) -> None:
+        assert updates > 20
+        if progress.update == stop:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_classifier(pairs, groups[:120], shape, training, Course(interrupt, tmp_path))
+    torch.rand(3)
+    seen: list[int] = []
+    course = Course(lambda progress, _: seen.append(progress.update), tmp_path)
+    found, again = train_classifier(pairs, groups[:120], shape, training, course)
+    assert seen[0] == stop + 1 and again == report
+    for name, tensor in wanted.state_dict().items():
+        assert torch.equal(tensor, found.state_dict()[name])
+
+
 def test_the_start_has_its_share_in_the_weights() -> None:
     """Without calibration, each weight lies between its first and its trained value."""
     pairs, groups = toy_pairs()
@@ -193,7 +225,7 @@ def test_the_best_or_last_epoch_is_kept_and_patience_ends(keep: str) -> None:
     training = ClassifierTraining(epochs=40, keep=keep, patience=2, learning_rate=0.05)
     shape = SentenceClassifierSettings(DIM, hidden=64)
     classifier, report = train_classifier(
-        pairs, groups, shape, training, lambda progress, _: seen.append(progress.update)
+        pairs, groups, shape, training, Course(lambda progress, _: seen.append(progress.update))
     )
     losses = report.tuning_losses
     assert losses.index(min(losses)) == len(losses) - 3

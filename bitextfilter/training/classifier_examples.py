@@ -1,40 +1,32 @@
-"""Make training pairs for a classifier from clean bitext and an encoder trained on it.
+"""Examples for a classifier, made of clean pairs and an encoder that was trained on them.
 
-    python pairs.py MODEL OUTPUT FOREIGN FILE.tsv...
-
-Writes OUTPUT/positives.tsv: distinct pairs of 1 to 60 words a side, at most 20,000 of each FILE;
-and what is made of them. OUTPUT/negatives.tsv has noisy versions in the kinds of crawls of
-bitext-noise (sentences in neither language come from FOREIGN), and hard negatives, which are
-sources with the nearest other target, and the other way. OUTPUT/contrasts.tsv has versions with one
-mistake: another name, number or negation, and the kinds of mistakes of bitext-noise, with the
-quality that is left and the pair without the mistake; related words and translations of words are
-the nearest by MODEL. The same MODEL and FILEs give the same pairs. Memory holds the text and the
-vectors of the positives: some 12 kB each.
+Positives are distinct pairs of 1 to 60 words a side. Negatives are noisy versions in the kinds of
+crawls, and hard ones: sources with the nearest other target, and the other way. Contrasts are
+versions with one mistake: another name, number or negation, and smaller ones, each with the quality
+that is left and the pair without the mistake; related words and translations of words are the
+nearest by the encoder. The same encoder and pairs give the same examples. Memory holds the text and
+the vectors of the positives: some 12 kB each.
 """
 
 from __future__ import annotations
 
-import os
 import random
-import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-
-import numpy as np
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.damage.material import words_of
 from bitextfilter.damage.mistakes import MISTAKES
 from bitextfilter.damage.noise import CLEAN, CRAWL_NOISE, NoiseSettings, noisy_pairs
-from bitextfilter.io.files import open_output, read_lines
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import open_output
 from bitextfilter.io.workers import map_in_order
-from bitextfilter.scoring.model import Model, load
+from bitextfilter.scoring.model import Model
 from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.vectors import Neighbours, unit_rows
-from bitextfilter.training.data import PairFile
 
 Pair = tuple[str, str]
 Versions = list[tuple[int, int, dict[str, int]]]
@@ -43,6 +35,7 @@ Lexicon = dict[tuple[str, str], dict[str, list[str]]]
 
 
 PAIRS_PER_FILE = 20_000
+"""Positives of each file, at most."""
 BLOCK = 500
 """Rows in a row that are taken or left together: noise comes from neighbours, too."""
 WORDS = range(1, 61)
@@ -84,7 +77,6 @@ DISTANCE = 0.1
 """or is not so much farther, by cosine, than the true translation."""
 
 SEED = 1
-THREADS = int(os.environ.get("THREADS", "1"))
 
 
 def shared(one: str, other: str) -> float:
@@ -93,8 +85,8 @@ def shared(one: str, other: str) -> float:
     return len(left & right) / max(1, len(left | right))
 
 
-def chosen(path: str) -> list[Pair]:
-    """Some distinct pairs of a file, in its order."""
+def chosen(every: Iterable[Pair], most: int = PAIRS_PER_FILE) -> list[Pair]:
+    """Return some distinct pairs of a file, about *most* or fewer, in its order."""
     draw = random.Random(SEED)
 
     def fits(pair: Pair) -> bool:
@@ -103,19 +95,19 @@ def chosen(path: str) -> list[Pair]:
         longest = max(len(side.split()) for side in pair)
         return taken and words in WORDS and longest in WORDS and shared(*pair) < COPY
 
-    pairs = list(filter(fits, dict.fromkeys(PairFile(path).texts())))
+    pairs = list(filter(fits, dict.fromkeys(every)))
     blocks = [pairs[start : start + BLOCK] for start in range(0, len(pairs), BLOCK)]
-    part = PAIRS_PER_FILE / max(1, len(pairs))
+    part = most / max(1, len(pairs))
     return [pair for block in blocks if draw.random() < part for pair in block]
 
 
-def nearest(a: Vectors, b: Vectors, count: int) -> tuple[Neighbours, Neighbours]:
+def nearest(a: Vectors, b: Vectors, count: int, threads: int) -> tuple[Neighbours, Neighbours]:
     """Return the nearest rows of the other side, for each row of either."""
-    return bidirectional_search(a, b, count, THREADS)
+    return bidirectional_search(a, b, count, threads)
 
 
 def noise(
-    files: Collection[list[Pair]], versions: Versions, material: NoiseSettings
+    files: Collection[Sequence[Pair]], versions: Versions, material: NoiseSettings
 ) -> Iterator[tuple[Pair, str, Pair]]:
     """Noisy versions of each pair, of its neighbours in the file, their kinds, and the pair."""
     for seed, (fewest, most, weights) in enumerate(versions, SEED):
@@ -131,45 +123,43 @@ def noise(
 
 
 def listed(
-    files: Collection[list[Pair]], material: NoiseSettings, versions: Versions
+    files: Collection[Sequence[Pair]], material: NoiseSettings, versions: Versions
 ) -> list[tuple[Pair, str, Pair]]:
     """Return :func:`noise`, for a process beside another."""
     return list(noise(files, versions, material))
 
 
 def near_words(model: Model, pairs: Collection[Pair]) -> tuple[Related, Lexicon]:
-    """Related words of each language, and translations of words, by the model's vectors."""
+    """Return related words of each language, and translations of words, by the model's vectors."""
     words, vectors = [], []
     for side, language in enumerate(model.languages):
         counts = Counter(word for pair in pairs for word in words_of(pair[side].lower()))
-        known = [word for word, count in counts.items() if count >= KNOWN and len(word) > 1]
-        words.append(known)
-        vectors.append(unit_rows(model.encode(known, language)))
-
-    def known(side: int, other: int, most: int, near: Neighbours) -> dict[str, list[str]]:
-        table = {}
-        for word, cosines, places in zip(words[side], *map(np.ndarray.tolist, near), strict=True):
-            found = [
-                words[other][place]
-                for cosine, place in zip(cosines, places, strict=True)
-                if cosine >= LIKE_WORDS
-                and not (side == other and _same_stem(words[other][place], word))
-            ]
-            if found:
-                table[word] = found[:most]
-        return table
-
+        frequent = [word for word, count in counts.items() if count >= KNOWN and len(word) > 1]
+        words.append(frequent)
+        vectors.append(unit_rows(model.encode(frequent, language)))
     one, two = model.languages
-    related = {
-        language: known(side, side, RELATED, nearest(vectors[side], vectors[side], RELATED + 1)[0])
-        for side, language in enumerate((one, two))
-    }
-    forth, back = nearest(vectors[0], vectors[1], TRANSLATIONS + 1)
-    lexicon = {
-        (one, two): known(0, 1, TRANSLATIONS, forth),
-        (two, one): known(1, 0, TRANSLATIONS, back),
-    }
+    related = {}
+    for language, own, rows in zip((one, two), words, vectors, strict=True):
+        found, _ = nearest(rows, rows, RELATED + 1, model.threads)
+        table = _table(own, own, found)
+        unlike = {word: [n for n in near if not _same_stem(n, word)] for word, near in table}
+        related[language] = {word: near[:RELATED] for word, near in unlike.items() if near}
+    lexicon = {}
+    both = nearest(vectors[0], vectors[1], TRANSLATIONS + 1, model.threads)
+    for side, found in enumerate(both):
+        table = _table(words[side], words[1 - side], found)
+        names = (one, two) if side == 0 else (two, one)
+        lexicon[names] = {word: near[:TRANSLATIONS] for word, near in table if near}
     return related, lexicon
+
+
+def _table(words: list[str], others: list[str], found: Neighbours) -> list[tuple[str, list[str]]]:
+    """Return each word with the nearest others that are like it."""
+    rows = zip(words, *(each.tolist() for each in found), strict=True)
+    return [
+        (word, [others[n] for cosine, n in zip(cosines, near, strict=True) if cosine >= LIKE_WORDS])
+        for word, cosines, near in rows
+    ]
 
 
 def _same_stem(one: str, other: str) -> bool:
@@ -187,7 +177,7 @@ def hard(model: Model, pairs: list[Pair]) -> Iterator[Pair]:
     ]
     rows = [row for row, text in enumerate(sides[0]) if len(text.split()) >= HARD_WORDS]
     rows = sorted(random.Random(SEED).sample(rows, min(HARD, len(rows))))
-    found = nearest(vectors[0], vectors[1], min(CANDIDATES, len(pairs)))
+    found = nearest(vectors[0], vectors[1], min(CANDIDATES, len(pairs)), model.threads)
     for here, there in ((0, 1), (1, 0)):
         right = (vectors[here][rows] * vectors[there][rows]).sum(axis=1)
         near = (each[rows].tolist() for each in found[here])
@@ -220,35 +210,39 @@ def contrasts(
 def write_examples(
     output: Path, right: set[Pair], wrong: set[Pair], fine: dict[Pair, tuple[str, str, Pair]]
 ) -> None:
-    """Write the three files; a pair is in one of them."""
+    """Write the three files of :func:`make_examples`; a pair is in one of them."""
     rows = [(*pair, kind, q, *b) for pair, (kind, q, b) in fine.items() if pair not in right]
     write(output / "positives.tsv", right)
     write(output / "contrasts.tsv", rows)
     write(output / "negatives.tsv", wrong - right - fine.keys())
 
 
-def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
-    """Write the three files."""
-    model = load(folder, threads=THREADS)
-    files = [chosen(path) for path in paths]
+def make_examples(
+    model: Model, files: Sequence[Sequence[Pair]], foreign: Sequence[str], output: Path
+) -> None:
+    """Write the examples for a classifier of *model* into the folder *output*.
+
+    Args:
+        model: an encoder of the languages of the pairs.
+        files: the positives of each file, by :func:`chosen`.
+        foreign: sentences in neither language; may be empty.
+        output: gets ``positives.tsv``, ``negatives.tsv`` and ``contrasts.tsv``.
+
+    Raises InputError if there are no positives.
+    """
     positives = {pair for pairs in files for pair in pairs}
+    in_order = sorted(positives)
     if not positives:
-        sys.exit(f"no pairs of {WORDS.start} to {WORDS.stop - 1} words a side to learn from")
-    related, lexicon = near_words(model, positives)
+        raise InputError(
+            f"no pairs of {WORDS.start} to {WORDS.stop - 1} words a side to learn from"
+        )
+    related, lexicon = near_words(model, in_order)
     material = NoiseSettings(
-        model.languages,
-        list(read_lines(foreign)),
-        window=PAIRS_PER_FILE,
-        related=related,
-        lexicon=lexicon,
+        model.languages, list(foreign), window=PAIRS_PER_FILE, related=related, lexicon=lexicon
     )
     make = partial(listed, files, material)
-    mistaken, noisy = map_in_order(make, [CONTRASTS, NEGATIVES], min(THREADS, 2))
+    mistaken, noisy = map_in_order(make, [CONTRASTS, NEGATIVES], min(model.threads, 2))
     fine = contrasts(mistaken, positives)
     wrong = {pair for pair, *_ in noisy}
-    wrong.update(hard(model, sorted(positives)))
+    wrong.update(hard(model, in_order))
     write_examples(output, positives, wrong, fine)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4:])
