@@ -148,6 +148,7 @@ COMMANDS = {
     "bitext-score": "score sentence pairs",
     "bitext-segment": "learn and apply subwords",
     "bitext-split": "divide rows into training, development and test set",
+    "bitext-train": "train a whole model from pairs: encoder, classifier, cuts",
     "bitext-train-classifier": "train a classifier of pairs on top of an encoder",
     "bitext-train-combiner": "learn to make one score of several",
     "bitext-train-embeddings": "train word vectors of two languages in one space",
@@ -168,7 +169,7 @@ GROUPS = {
     "Find pairs in texts and documents": "align align-documents pair-documents align-words",
     "Cut, mix and convert rows": "convert split sample noise",
     "See and use models": "models embed translate segment paraphrase",
-    "Train models": "train-encoder train-classifier train-combiner train-embeddings"
+    "Train models": "train train-encoder train-classifier train-combiner train-embeddings"
     " train-translator train-language-model tune",
 }
 """What one wants to do, and the commands for it, without ``bitext-``."""

@@ -25,11 +25,12 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
     TrainingOptions,
     TrainingReporter,
+    graded_pairs,
+    graded_rows,
     training_settings,
     weighted,
 )
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, number_of
 from bitextfilter.models.folders import check_replaceable, is_foreign, naming_pair
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
         ClassifierConfig,
         Contrast,
         Examples,
-        GradedPairs,
     )
 
 
@@ -162,58 +162,19 @@ def _examples(run: Run, model: Model, settings: _Settings, plan: ClassifierConfi
     nearly = [pair for path in settings.nearly for pair in run.pairs(path)]
     wrong = choose_negatives(model, right, _noisy_corpus(run, settings.noisy), plan)
     contrasts = [each for path in settings.contrasts for each in _contrasts(run, path)]
-    graded = [_graded(run, path) for path in settings.graded]
+    graded = [graded_pairs(run, path) for path in settings.graded]
     text = [pair for path in settings.text for pair in run.pairs(path)]
     return Examples(right, wrong, nearly, contrasts, graded, text).apart()
-
-
-@dataclass(frozen=True)
-class _GradeColumns(Columns):
-    """The columns of a pair, and the last ones: a grade, perhaps before the better pair."""
-
-    option: str = "--graded"
-    better: tuple[str, ...] = ()
-
-    def wanted(self) -> tuple[WantedColumn, ...]:
-        """Return source, target, grade, and the better source and target."""
-        names = ("grade", *self.better)
-        last = (WantedColumn(name, self.option, n - len(names)) for n, name in enumerate(names))
-        return (*super().wanted(), *last)
-
-    def fault(self, row: Row) -> tuple[str, str] | None:
-        """Return the fault of a row whose grade is no number from 0 to 1."""
-        if 0 <= number_of(row.texts[2].encode()) <= 1:
-            return None
-        remedy = f"the {self.option} column counts from the end: {2 - len(row.texts)}; {REMEDY}"
-        return f"the grade {row.texts[2]!r} is no number from 0 to 1", remedy
-
-
-def _rows(run: Run, path: str, option: str, better: tuple[str, ...] = ()) -> Iterator[Row]:
-    """Read the graded rows of a file."""
-    sides = run.row_settings.columns
-    columns = _GradeColumns(sides.source, sides.target, option=option, better=better)
-    for window in run.good_windows(columns, path, columns.fault):
-        yield from window
 
 
 def _contrasts(run: Run, path: str) -> Iterator[Contrast]:
     """Read the damaged pairs of a file, and the same without damage."""
     from bitextfilter.training.classifier_training import Contrast
 
-    for row in _rows(run, path, "--contrasts", ("better source", "better target")):
+    for row in graded_rows(run, path, "--contrasts", ("better source", "better target")):
         source, target, quality, *better = row.texts
         if [source, target] != better:
             yield Contrast((source, target), float(quality), (better[0], better[1]))
-
-
-def _graded(run: Run, text: str) -> GradedPairs:
-    """Read pairs with grades."""
-    from bitextfilter.training.classifier_training import GradedPairs
-
-    path, weight = weighted(text, "--graded")
-    rows = list(_rows(run, path, "--graded"))
-    pairs = [(row.source, row.target) for row in rows]
-    return GradedPairs(pairs, [float(row.texts[2]) for row in rows], weight)
 
 
 _MORE = ("nearly", "contrasts", "graded", "text")

@@ -29,6 +29,9 @@ from bitextfilter.evaluation.result import (
     signature,
 )
 
+NOISE_SHARE = 0.3
+"""The noise share assumed of a corpus."""
+
 _TIE = 1e-12
 """Figures this close are equal but for rounding: of cuts that tie, the lowest wins."""
 

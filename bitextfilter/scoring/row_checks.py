@@ -36,13 +36,20 @@ def sides(rows: Sequence[_Sides]) -> tuple[list[str], list[str]]:
 
 
 def languages_of_rows(model: str, rows: Sequence[Row]) -> tuple[str, str]:
-    """Return the two languages of rows, by a model of more, which is given by its name.
+    """Return the two languages of rows as :func:`languages_of_texts`."""
+    return languages_of_texts(model, *sides(rows))
+
+
+def languages_of_texts(
+    model: str, sources: Sequence[str], targets: Sequence[str]
+) -> tuple[str, str]:
+    """Return the two languages of pairs, by a model of more, which is given by its name.
 
     Raises SettingsError where the text does not tell.
     """
     name = ModelName.parse(model)
     processor = TextProcessor.load(name.folder, name.config)
-    told = told_languages(*sides(rows), processor)
+    told = told_languages(sources, targets, processor)
     if told is None:
         raise SettingsError(
             f"{model} is a model of {len(processor.known)} languages, and the rows do not tell"

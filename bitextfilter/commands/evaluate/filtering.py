@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from bitextfilter.evaluation.thresholds import Cut, CutSettings
     from bitextfilter.scoring.model import Model
 
-NOISE_SHARE = 0.3
-"""The noise share assumed of a corpus."""
 
 _CHECKED_PAIRS = 1000
 _FEWEST = 100
@@ -176,7 +174,12 @@ def _suggested(
     run: Run, file: str, where: Labelling, wanted: _Suggestion, bootstrap: Bootstrap
 ) -> Result:
     """Return the cuts, and report the suggested one on stderr."""
-    from bitextfilter.evaluation.thresholds import CutSettings, cuts_result, estimate_cuts
+    from bitextfilter.evaluation.thresholds import (
+        NOISE_SHARE,
+        CutSettings,
+        cuts_result,
+        estimate_cuts,
+    )
 
     share = wanted.noise_share
     if where.labels is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,10 +27,11 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.words import as_languages
-from bitextfilter.io.rows import Columns
+from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, number_of
 from bitextfilter.settings import read_settings, settings_table, with_override
 
 if TYPE_CHECKING:
+    from bitextfilter.training.classifier_training import GradedPairs
     from bitextfilter.training.data import PairFile
     from bitextfilter.training.loop import Progress
     from bitextfilter.training.multilingual import LanguageFile
@@ -206,6 +207,45 @@ def weighted(text: str, name: str) -> tuple[str, float]:
     return match[1], float(match[2])
 
 
+@dataclass(frozen=True)
+class _GradeColumns(Columns):
+    """The columns of a pair, and the last ones: a grade, perhaps before the better pair."""
+
+    option: str = "--graded"
+    better: tuple[str, ...] = ()
+
+    def wanted(self) -> tuple[WantedColumn, ...]:
+        """Return source, target, grade, and the better source and target."""
+        names = ("grade", *self.better)
+        last = (WantedColumn(name, self.option, n - len(names)) for n, name in enumerate(names))
+        return (*super().wanted(), *last)
+
+    def fault(self, row: Row) -> tuple[str, str] | None:
+        """Return the fault of a row whose grade is no number from 0 to 1."""
+        if 0 <= number_of(row.texts[2].encode()) <= 1:
+            return None
+        remedy = f"the {self.option} column counts from the end: {2 - len(row.texts)}; {REMEDY}"
+        return f"the grade {row.texts[2]!r} is no number from 0 to 1", remedy
+
+
+def graded_rows(run: Run, path: str, option: str, better: tuple[str, ...] = ()) -> Iterator[Row]:
+    """Read the graded rows of a file."""
+    sides = run.row_settings.columns
+    columns = _GradeColumns(sides.source, sides.target, option=option, better=better)
+    for window in run.good_windows(columns, path, columns.fault):
+        yield from window
+
+
+def graded_pairs(run: Run, text: str) -> GradedPairs:
+    """Read the pairs with grades of ``FILE[@WEIGHT]``."""
+    from bitextfilter.training.classifier_training import GradedPairs
+
+    path, weight = weighted(text, "--graded")
+    rows = list(graded_rows(run, path, "--graded"))
+    pairs = [(row.source, row.target) for row in rows]
+    return GradedPairs(pairs, [float(row.texts[2]) for row in rows], weight)
+
+
 _NAMED = re.compile(r"((?:[A-Za-z][\w-]+|-)(?:,(?:[A-Za-z][\w-]+|-))*)=(.+)")
 
 
@@ -257,6 +297,10 @@ class TrainingReporter:
         self._updates: int | None = None
         self._validations = 0
 
+    def figures(self, progress: Progress, updates: int) -> list[str]:
+        """Return the figures beside the progress: the losses."""
+        return [f"{name} {loss:.3f}" for name, loss in progress.losses().items()]
+
     def __call__(self, progress: Progress, updates: int) -> None:
         """Move the progress on, and tell of a new validation."""
         bar = self._run.progress(updates, "updates")
@@ -265,8 +309,7 @@ class TrainingReporter:
             self._updates = progress.update - 1  # those before are of an interrupted run
             bar.initial += self._updates
             bar.n += self._updates
-        losses = (f"{name} {loss:.3f}" for name, loss in progress.losses().items())
-        bar.set_postfix_str(", ".join(losses), refresh=False)
+        bar.set_postfix_str(", ".join(self.figures(progress, updates)), refresh=False)
         bar.update(progress.update - self._updates)
         self._updates = progress.update
         if len(progress.history) > self._validations:

@@ -1,0 +1,390 @@
+"""A whole model from pairs, in stages: pairs, encoder, examples, classifier, cuts, model.
+
+Each stage leaves its files in a work folder and then its record, ``encoder.json`` and so on. A run
+that was interrupted goes on there: after the last stage with a record, and within a training.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bitextfilter import __version__
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.evaluation.pair_scoring import NoiseTest, noise_test
+from bitextfilter.evaluation.thresholds import (
+    NOISE_SHARE,
+    CutSettings,
+    Origin,
+    cuts_result,
+    estimate_cuts,
+)
+from bitextfilter.io.files import make_folder, open_output, read_lines
+from bitextfilter.io.records import read_record, write_record
+from bitextfilter.models.folders import (
+    ATTRIBUTION,
+    CARD,
+    copy_model,
+    model_digest,
+    naming_pair,
+    writing_folder,
+)
+from bitextfilter.scoring.measures import MEASURES
+from bitextfilter.scoring.model import Model, load
+from bitextfilter.scoring.thresholds import Threshold, write_thresholds
+from bitextfilter.settings import Settings, from_0, group_rows, none_of
+from bitextfilter.training.classifier_examples import PAIRS_PER_FILE, chosen, make_examples
+from bitextfilter.training.classifier_training import (
+    ClassifierConfig,
+    Contrast,
+    Examples,
+    GradedPairs,
+    Negatives,
+    described,
+    train_on_pairs,
+    write_model,
+)
+from bitextfilter.training.data import PairFile
+from bitextfilter.training.encoder_training import EncoderConfig, EncoderTraining, validation_error
+from bitextfilter.training.loop import Course, Progress
+from bitextfilter.training.model_card import attribution_page, card_page
+from bitextfilter.training.runs import Environment, TrainingFiles
+
+Pair = tuple[str, str]
+Report = Callable[[Progress, int], None]
+
+STAGES = ("pairs", "encoder", "examples", "classifier", "cuts", "model")
+
+DEVELOPMENT_PAIRS = 1000
+"""Pairs that are kept from training to validate on; a tenth of all where that is less."""
+POSITIVES = 60_000
+"""Positives of all files together, unless ``PAIRS_PER_FILE`` of each are more."""
+_WORDS = "words"
+"""The kind of the classifier."""
+_OF_SENTENCES = ("features", "surface")
+"""Settings of classifiers of the other kind."""
+_CLASSIFIER = {"keep": "last", "held_out": 0.02, "precision": "bfloat16"}
+"""Defaults of its training, as the shipped models have them."""
+_CUT_BY = [name for name in MEASURES if name != "probability"]
+"""Measures that get a threshold: the probability's cuts are its calibration's."""
+_BITS = 8
+_GROUPS = ("encoder", "classifier")
+
+
+def epochs_for(pairs: int) -> int:
+    """Return how often the classifier sees its examples, given the number of pairs: 3 to 10."""
+    return int(min(max(300_000 / max(pairs, 1), 3), 10))
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with ``training.passes`` as ``passes`` in the group ``training``."""
+    made: dict[str, Any] = {}
+    for name, value in values.items():
+        group, dot, rest = name.partition(".")
+        made[group] = {**made.get(group, {}), rest: value} if dot else value
+    return made
+
+
+@dataclass(frozen=True)
+class ModelConfig(Settings):
+    """All settings of a model's training."""
+
+    encoder: EncoderConfig
+    classifier: Mapping[str, Any] = field(default_factory=dict)
+    """As given: see :meth:`classifier_config`."""
+    seed: int = from_0(1, "of everything that is drawn")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
+        """Build from names and values, such as ``training.passes`` in the group ``encoder``.
+
+        Raises SettingsError for an unknown name, or a value that does not fit.
+        """
+        known = (*_GROUPS, "seed")
+        if unknown := sorted(set(values).difference(known)):
+            raise SettingsError(f"settings: {none_of(unknown[0], known)}")
+        seed = values.get("seed", 1)
+        given = {name: _nested(values.get(name, {})) for name in _GROUPS}
+        for group in given.values():
+            group["training"] = {"seed": seed, **group.get("training", {})}
+        config = cls(EncoderConfig.from_dict(given["encoder"]), given["classifier"], seed)
+        config.classifier_config(1)
+        return config
+
+    def classifier_config(self, pairs: int, start: str | None = None) -> ClassifierConfig:
+        """Return the settings of the classifier, whose epochs depend on the number of pairs."""
+        usual = {**_CLASSIFIER, "epochs": epochs_for(pairs)}
+        values = {**self.classifier, "training": {**usual, **self.classifier["training"]}}
+        return ClassifierConfig.from_dict(
+            values, kind=_WORDS, negatives=Negatives("given"), quantise=True, start=start
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all, as JSON takes it."""
+        return {"encoder": self.encoder.to_dict(), "classifier": dict(self.classifier)}
+
+    @staticmethod
+    def rows() -> list[tuple[str, str, str, str]]:
+        """Return every setting as a row."""
+        config = ModelConfig.from_dict({})
+        classifier = config.classifier_config(100_000)
+        rows = [*group_rows(classifier), *group_rows(classifier.training, "training")]
+        return [
+            *group_rows(config),
+            *(("encoder." + row[0], *row[1:]) for row in EncoderConfig.rows()),
+            *(("classifier." + row[0], *row[1:]) for row in rows if row[0] not in _OF_SENTENCES),
+        ]
+
+
+class GivenPairs(NamedTuple):
+    """Pairs as they were read."""
+
+    files: list[list[Pair]]
+    more: list[list[Pair]]
+    """Of the classifier alone."""
+    development: list[Pair] | None
+    """None: some of *files* are taken."""
+
+
+class Divided(NamedTuple):
+    """Distinct training pairs that share no side with a development pair."""
+
+    files: list[list[Pair]]
+    development: list[Pair]
+    duplicates: int
+    known: int
+    """Pairs left out for a side of a development pair."""
+
+
+def divided(given: GivenPairs, seed: int) -> Divided:
+    """Return development pairs, drawn by *seed* unless they are given, and the others.
+
+    Raises InputError if one of the two is empty.
+    """
+    files, seen, total = [], set[Pair](), 0
+    for pairs in given.files:
+        total += len(pairs)
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in seen]
+        seen.update(new)
+        files.append(new)
+    development = given.development
+    if development is None:
+        every = [pair for pairs in files for pair in pairs]
+        count = min(DEVELOPMENT_PAIRS, len(every) // 10)
+        development = random.Random(seed).sample(every, count)
+    if not development:
+        raise InputError("too few pairs: none is left to validate on")
+    sides = [{pair[side] for pair in development} for side in (0, 1)]
+    kept = [[p for p in pairs if p[0] not in sides[0] and p[1] not in sides[1]] for pairs in files]
+    if not any(kept):
+        raise InputError("every pair is a development pair: none is left to train on")
+    left = sum(map(len, kept))
+    return Divided(kept, development, total - len(seen), len(seen) - left)
+
+
+class ModelFiles(NamedTuple):
+    """The files of a model's training beside its pairs."""
+
+    names: Sequence[str]
+    """Of the files of pairs, without folders."""
+    foreign: str | None
+    """Sentences in neither language, one a line."""
+    graded: Callable[[], list[GradedPairs]]
+
+
+class Place(NamedTuple):
+    """Where a model is made."""
+
+    work: Path
+    """Folder of the stages' files."""
+    device: str
+    threads: int
+    note: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ModelTraining:
+    """The stages of a model's training."""
+
+    languages: tuple[str, str]
+    config: ModelConfig
+    files: ModelFiles
+    place: Place
+    encoder: str | None = None
+    """A model whose encoder is taken instead of a new one."""
+    start: str | None = None
+    """A model whose classifier is trained further."""
+
+    def of(self, languages: tuple[str, str], start: str | None) -> ModelTraining:
+        """Return the same for two languages, and a model to start from."""
+        return replace(self, languages=languages, start=start)
+
+    def record(self, stage: str) -> dict[str, Any] | None:
+        """Return the facts of a stage that is done; None for one that is not."""
+        try:
+            return read_record(self.place.work / f"{stage}.json", "remove the folder")
+        except FileNotFoundError:
+            return None
+
+    def keep_record(self, stage: str, facts: Mapping[str, Any], begun: float) -> dict[str, Any]:
+        """Write the facts of a stage, which is done by this, with its seconds."""
+        facts = {**facts, "seconds": round(time.monotonic() - begun, 1)}
+        write_record(self.place.work / f"{stage}.json", facts)
+        return facts
+
+    def gather(self, given: GivenPairs) -> dict[str, Any]:
+        """Write the distinct pairs of each file, and the development pairs."""
+        parts = divided(given, self.config.seed)
+        self.write_pairs(parts, given.more)
+        rows = [list(row) for row in zip(self.files.names, map(len, parts.files), strict=True)]
+        return {
+            "files": rows,
+            "pairs": sum(map(len, parts.files)),
+            "development": len(parts.development),
+            "duplicates": parts.duplicates,
+            "known": parts.known,
+        }
+
+    def write_pairs(self, parts: Divided, more: Sequence[Sequence[Pair]] = ()) -> None:
+        """Write training pairs, the classifier's own, and development pairs."""
+        for name, files in (("pairs", parts.files), ("more", more)):
+            make_folder(self.place.work / name)
+            for number, pairs in enumerate(files):
+                _write(self.place.work / name / f"{number:03}.tsv", pairs)
+        _write(self.place.work / "development.tsv", parts.development)
+
+    def read_pairs(self) -> Divided:
+        """Read the pairs of :meth:`write_pairs`."""
+        return Divided([_read(path) for path in self._paths("pairs")], self._development, 0, 0)
+
+    def train_encoder(self, report: Report) -> dict[str, Any]:
+        """Train the encoder, or take the one that is given; returns its error in percent."""
+        if self.encoder is not None:
+            return {"error": self.recovery_error(self._load(self.encoder))}
+        work, place = self.place.work, self.place
+        environment = Environment(work / "encoder", place.device, place.threads, _BITS)
+        resumed = Environment(
+            environment.output, place.device, place.threads, _BITS, environment.has_state,
+            place.note, report,
+        )  # fmt: skip
+        pairs = [PairFile(str(path)) for path in self._paths("pairs")]
+        files = TrainingFiles(self.languages, pairs, PairFile(str(work / "development.tsv")))
+        progress = EncoderTraining(self.config.encoder, files, resumed).run()
+        return {"error": progress.best, "updates": progress.update}
+
+    def positives(self, most: int = POSITIVES) -> list[list[Pair]]:
+        """Return positives for the classifier, of each file, about *most* of all or fewer.
+
+        There are more where ``PAIRS_PER_FILE`` of each are more than ``POSITIVES``.
+        """
+        paths = [*self._paths("pairs"), *self._paths("more")]
+        if most == POSITIVES:
+            most = max(PAIRS_PER_FILE * len(paths), POSITIVES)
+        return [chosen(_read(path), most // len(paths)) for path in paths]
+
+    def make_examples(self, most: int = POSITIVES) -> dict[str, Any]:
+        """Write the examples of the classifier; returns their numbers."""
+        files = self.positives(most)
+        foreign = [] if self.files.foreign is None else list(read_lines(self.files.foreign))
+        make_examples(self._own_encoder(), files, foreign, self.place.work)
+        return {name: sum(1 for _ in self._lines(name)) for name in _EXAMPLES}
+
+    def train_classifier(self, report: Report) -> dict[str, Any]:
+        """Train the classifier, and write the model without its cuts; returns its AUC."""
+        model, pairs = self._own_encoder(), sum(map(len, map(_read, self._paths("pairs"))))
+        start = None if self.start is None else load(naming_pair(self.start))
+        config = self.config.classifier_config(pairs, self.start and Path(self.start).name)
+        examples = self.examples()
+        state = make_folder(self.place.work / "classifier.training")
+        course = Course(report, state)
+        classifier, found = train_on_pairs(model, examples, config, course, start)
+        facts = described(config, found, examples)
+        write_model(model, self.place.work / "model", classifier, facts, _BITS)
+        return {"auc": found.after.auc, "epochs": config.training.epochs}
+
+    def examples(self) -> Examples:
+        """Read the examples of the classifier."""
+        right, wrong = ([(row[0], row[1]) for row in self._lines(n)] for n in _EXAMPLES[:2])
+        contrasts = [
+            Contrast((row[0], row[1]), float(row[3]), (row[4], row[5]))
+            for row in self._lines(_EXAMPLES[2])
+        ]
+        paths = [*self._paths("pairs"), *self._paths("more")]
+        text = [pair for path in paths for pair in _read(path)]
+        return Examples(right, wrong, (), contrasts, self.files.graded(), text).apart()
+
+    def find_cuts(self, command: str) -> dict[str, Any]:
+        """Give the model a threshold for each measure but the probability, by damaged pairs."""
+        folder, work = self.place.work / "model", self.place.work
+        model, pairs = self._load(str(folder)), self._development
+        thresholds = []
+        for measure in _CUT_BY:
+            test = noise_test(model, pairs, NoiseTest(measure, ("target",)), lambda _: None)
+            labelled = test.labelled("development.tsv")
+            settings = CutSettings(NOISE_SHARE)
+            cuts = estimate_cuts(labelled, test.words, settings)
+            name = "development.tsv"
+            origin = Origin(str(work / name), name, command, measure, model.digest)
+            found = cuts_result(cuts, labelled, settings, origin).facts["recommended"]
+            thresholds += [Threshold.of(record) for record in found]
+        with writing_folder(folder) as draft:
+            copy_model(folder, draft)
+            write_thresholds(draft, thresholds)
+        return {each.measure: each.threshold for each in thresholds}
+
+    def finish(self, output: Path) -> dict[str, Any]:
+        """Write the model with its card and its attribution to *output*."""
+        folder = self.place.work / "model"
+        records = {stage: self.record(stage) or {} for stage in STAGES}
+        pages = {
+            CARD: card_page(output.name, self.languages, records),
+            ATTRIBUTION: attribution_page(output.name, records),
+        }
+        with writing_folder(output) as draft:
+            copy_model(folder, draft)
+            for name, text in pages.items():
+                (draft / name).write_text(text, encoding="utf-8")
+        size = sum(path.stat().st_size for path in output.iterdir())
+        return {"digest": model_digest(output), "bytes": size, "version": __version__}
+
+    def recovery_error(self, model: Model) -> float:
+        """Return the recovery error of a model on the development pairs, in percent.
+
+        As the encoder's: the mean of CSLS and cosine, and of both directions; lower is better.
+        """
+        sources, targets = (list(side) for side in zip(*self._development, strict=True))
+        return validation_error(model.encoder, model.languages, sources, targets)
+
+    @cached_property
+    def _development(self) -> list[Pair]:
+        return _read(self.place.work / "development.tsv")
+
+    def _own_encoder(self) -> Model:
+        return self._load(self.encoder or str(self.place.work / "encoder"))
+
+    def _load(self, name: str) -> Model:
+        return load(naming_pair(name, self.languages), self.place.device, self.place.threads)
+
+    def _paths(self, folder: str) -> list[Path]:
+        return sorted((self.place.work / folder).iterdir())
+
+    def _lines(self, name: str) -> Iterator[list[str]]:
+        lines = read_lines(self.place.work / f"{name}.tsv")
+        return (line.split("\t") for line in lines)
+
+
+_EXAMPLES = ("positives", "negatives", "contrasts")
+
+
+def _write(path: Path, pairs: Sequence[Pair]) -> None:
+    with open_output(path) as file:
+        file.writelines("\t".join(pair).encode() + b"\n" for pair in pairs)
+
+
+def _read(path: Path) -> list[Pair]:
+    return [(row[0], row[1]) for row in PairFile(str(path)).texts()]
