@@ -361,6 +361,8 @@ def clean(
     tags = languages_as("tag", languages)
     windows = windows_of(pairs)
     first = list(islice(windows, 1))
+    if not any(first):
+        return iter(())
     parser = RowParser("pairs", Columns().wanted(), (0, 1), blank=True)
 
     def rows() -> list[Row]:

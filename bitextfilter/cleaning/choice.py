@@ -23,5 +23,5 @@ def model_of(languages: tuple[str, str]) -> str:
     missing = [language for language in languages if not find_language(language, known[MANY])]
     raise SettingsError(
         f"no shipped model knows {' and '.join(missing)}: --model names another, and"
-        f" bitext-train-encoder makes one; {MANY} knows {', '.join(known[MANY])}"
+        f" bitext-train makes one; {MANY} knows {', '.join(known[MANY])}"
     )

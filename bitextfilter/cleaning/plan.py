@@ -13,10 +13,13 @@ from bitextfilter.corpus.dedup import Deduplicator
 from bitextfilter.corpus.duplicate_keys import DedupSettings
 from bitextfilter.corpus.other_texts import OtherTexts
 from bitextfilter.corpus.repair import Repairer
+from bitextfilter.errors import SettingsError
+from bitextfilter.filters.custom import InColumn
 from bitextfilter.filters.pipeline import Pipeline
 from bitextfilter.filters.registry import parse_rules, usable, without
 from bitextfilter.io.rows import Row, RowParser
-from bitextfilter.models.folders import BALANCED, languages_of, naming_pair
+from bitextfilter.languages import own_language
+from bitextfilter.models.folders import BALANCED, ModelName, languages_of, naming_pair
 from bitextfilter.scoring.row_checks import languages_of_rows
 from bitextfilter.scoring.thresholds import NamedCut, measure_of, named_cut
 
@@ -66,7 +69,7 @@ class Plan:
             languages = languages_of(model)
         if languages is None:
             languages = languages_of_rows(model or MANY, rows())
-        model = model_of(languages) if model is None else naming_pair(model, languages)
+        model = model_of(languages) if model is None else _of_pair(model, languages)
         measure, named = measure_of(model, None, None), None
         if isinstance(least, str):
             named = named_cut(model, measure, least)
@@ -79,6 +82,11 @@ class Plan:
         Raises SettingsError for an unknown rule, or one that cannot be applied.
         """
         wanted = without(parse_rules(rules.specs), rules.without)
+        if columns := [each.rule for each in wanted if isinstance(each.rule, InColumn)]:
+            raise SettingsError(
+                f"{columns[0].name}: reads a column, and cleaning reads texts alone: bitext-filter"
+                " has this rule"
+            )
         able, passed_over = usable(wanted, self.languages)
         repairers = [Repairer(language=language) for language in self.languages]
         return Preparer(parser, repairers, Pipeline(able), self.languages), passed_over
@@ -100,3 +108,16 @@ class Plan:
         if match != KEEP_ALL:
             deduplicator = Deduplicator(DedupSettings(match=match), others=others)
         return Cleaner((deduplicator, others), score, self.cut, parser, aside)
+
+
+def _of_pair(model: str, languages: tuple[str, str]) -> str:
+    """Return the name of a model for two languages. Raises SettingsError where it is of others."""
+    name = ModelName.parse(model)
+    known = name.config.get("languages") or languages
+    source, target = (own_language(language, known) for language in languages)
+    own = languages_of(model) if name.config.get("languages") else None
+    if own in (None, (source, target)):
+        return naming_pair(model, languages)
+    if name.languages is not None:
+        raise SettingsError(f"{model} is not for {','.join(languages)}")
+    return f"{model}:{source},{target}"

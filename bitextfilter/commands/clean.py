@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,7 +89,10 @@ class _Settings:
     dry_run: bool = flag("--dry-run", "Write the pipe of commands that does the same, and end.")
 
 
-@command("bitext-clean", _Settings, row_options("pairs files", drops=True))
+_ROWS = row_options("pairs files", drops=True, on_error={"default": "reject"})
+
+
+@command("bitext-clean", _Settings, _ROWS)
 def main(run: Run, settings: _Settings) -> None:
     """Clean a raw corpus: repair, filter, deduplicate, score and cut it.
 
@@ -115,6 +119,10 @@ def main(run: Run, settings: _Settings) -> None:
     """
     _set_rows(run, settings)
     source = _Source.of(run, settings)
+    if not source.reader.ahead(1) and not settings.dry_run:
+        run.warn(f"{source.reader.name}: no rows")
+        run.output().write(source.reader.first_line(["probability"]))
+        return
     plan = _planned(run, settings, source)
     if settings.dry_run:
         run.output("-").write((_pipe(run, settings, source, plan) + "\n").encode())
@@ -149,19 +157,37 @@ def _set_rows(run: Run, settings: _Settings) -> None:
     """Choose the treatment of bad rows, and the file of the rejects."""
     files = run.row_settings
     rejects, form = files.rejects, format_of(files.output)
+    forms = {format_of(path) or "tsv" for path in files.inputs}
+    if len(forms) > 1:
+        raise click.UsageError(f"files of several formats: {', '.join(sorted(forms))}")
     if form not in (None, "tsv"):
         raise click.UsageError(
             f"{files.output} is the name of {form}, and a TSV is written: bitext-convert makes one"
         )
-    if rejects is None and files.output != "-" and not settings.dry_run:
-        path = Path(files.output)
-        packed = path.suffix if is_packed(files.output) else ""
-        stem = path.with_suffix("") if packed else path
-        rejects = str(stem.with_suffix(f".rejects{stem.suffix or '.tsv'}")) + packed
-    on_error = files.on_error if is_given("on_error") else "reject"
-    run.row_settings = replace(files, rejects=rejects, on_error=on_error)
-    taken = (*files.inputs, files.output, rejects, *settings.against)
-    needs_own_file("--report", settings.report, taken)
+    if rejects is None and not settings.dry_run:
+        rejects = _beside(files.output)
+    run.row_settings = replace(files, rejects=rejects)
+    given = [*files.inputs, *settings.against]
+    output = None if files.output == "-" else files.output
+    for name, path in (
+        ("-o", output),
+        ("--rejects", rejects),
+        ("--report", settings.report),
+        ("--manifest", run.common.manifest),
+    ):
+        needs_own_file(name, path, given)
+        given.append(path or "-")
+
+
+def _beside(output: str) -> str | None:
+    """Return the name of the rejects of an output; None where it is no file."""
+    path = Path(output)
+    if output == "-" or (path.exists() and not path.is_file()):
+        return None
+    packed = path.suffix if is_packed(output) else ""
+    stem = output.removesuffix(packed)
+    name, end = (stem[:-4], stem[-4:]) if stem.endswith((".tsv", ".txt")) else (stem, ".tsv")
+    return f"{name}.rejects{end}{packed}"
 
 
 @dataclass(frozen=True)
@@ -172,20 +198,26 @@ class _Source:
     form: str
     pairs: PairReader | None
     """The reader of another format than TSV."""
+    languages: tuple[str, ...] = ()
+    """Those that were given."""
 
     @classmethod
     def of(cls, run: Run, settings: _Settings) -> _Source:
         """Open the input by the names of its files."""
         paths, columns = run.row_settings.inputs, replace(run.row_settings.columns, blank=True)
+        asked = settings.languages or ()
         form = format_of(paths[0]) or ("moses" if len(paths) == 2 else "tsv")
         table = form in ("parquet", "arrow")  # of rows, as all commands read it
         if form == "tsv" or table:
             return cls(run.rows(columns), form, None)
         if len(paths) != max(1, FORMATS[form].read_files):
             raise click.UsageError(f"{form} takes {max(1, FORMATS[form].read_files)} FILE")
+        for name in ("scol", "tcol", "header"):
+            if is_given(name):
+                raise click.UsageError(f"--{name} is for TSV and Parquet, not for {form}")
         run.begin_rows()
         rows, pairs = rows_of_format(run, form, paths, settings.languages, Columns(blank=True))
-        return cls(rows, form, pairs)
+        return cls(rows, form, pairs, asked)
 
     def command(self, run: Run) -> list[str]:
         """Return the words of the pipe that read the files."""
@@ -193,7 +225,9 @@ class _Source:
         names = [path for path in files.inputs if path != "-"]
         if self.pairs is None:
             return ["bitext-fix", *names]
-        return ["bitext-convert", "--from", self.form, "--whitespace", *names]
+        told = "languages" in (FORMATS[self.form].read or "").split() and self.languages
+        which = ["--languages", ",".join(self.languages)] if told else []
+        return ["bitext-convert", "--from", self.form, "--whitespace", *which, *names]
 
 
 def _planned(run: Run, settings: _Settings, source: _Source) -> Plan:
@@ -201,9 +235,14 @@ def _planned(run: Run, settings: _Settings, source: _Source) -> Plan:
     from bitextfilter.cleaning.plan import Plan
 
     def rows() -> list[Row]:
-        if not (lines := source.reader.ahead(CHECKED_ROWS)):
+        lines = source.reader.ahead(CHECKED_ROWS)
+        if not lines:
             raise InputError("no rows, so no languages", file=source.reader.name)
-        return rows_of(run, source.reader, lines)
+        if not (rows := rows_of(run, source.reader, lines)):
+            first = source.reader.parser.row(source.reader.next, lines[0])
+            if isinstance(first, BadRow):
+                raise run.error(first)
+        return rows
 
     plan = Plan.of(rows, settings.languages, settings.model, settings.min_score)
     run.note(f"{','.join(plan.languages)}, scored by {plan.model}")
@@ -226,7 +265,7 @@ def _cleaned(run: Run, settings: _Settings, source: _Source, plan: Plan) -> Iter
     try:
         preparer, passed_over = plan.preparer(parser, rules)
     except SettingsError as error:
-        raise click.UsageError(f"--rule: {error}") from error
+        raise click.UsageError(f"--rule, --without: {error}") from error
     if passed_over:
         run.note(f"not applied: {'; '.join(dict.fromkeys(passed_over.values()))}")
     if settings.against:
@@ -243,7 +282,7 @@ def _cleaned(run: Run, settings: _Settings, source: _Source, plan: Plan) -> Iter
     aside = settings.resume is None and common.threads > 1  # the file of scores is of one thread
     cleaner = run.enter(plan.cleaner(parser, (settings.match, others), score, aside))
     lines = source.reader.lines(common.batch_size)
-    windows = map_in_order(preparer, lines, common.threads)
+    windows = run.enter(closing(map_in_order(preparer, lines, common.threads)))
     return cleaner.cleaned(_without_bad(run, windows), run.enter(Records()))
 
 
@@ -346,14 +385,23 @@ def _samples(cleaned: Cleaned) -> list[Sample]:
     return sorted([*kept, *dropped])
 
 
+def _without(words: Sequence[str], *options: str) -> list[str]:
+    """Return the words of a command line without some options and their values."""
+    left, skipped = [], False
+    for word in words:
+        if not skipped and word.partition("=")[0] not in options:
+            left.append(word)
+        skipped = word in options
+    return left
+
+
 def _write_report(run: Run, settings: _Settings, survey: Survey, plan: Plan) -> None:
     """Write the page about the scores of all rows that were scored."""
     from bitextfilter.reports.page import Corpus, Report, SideLanguages
 
     files = run.row_settings
     name = ", ".join(Path(name).name for name in files.names)
-    given = [path for path in files.inputs if path != "-"]
-    again = shlex.join(["bitext-clean", *given, "-o", files.output, "--min-score"])
+    again = shlex.join([*_without(run.arguments, "--min-score", "--report"), "--min-score"])
     corpus = Corpus(survey, name, {"rejected": 0, "unscored": survey.unscored}, [again])
     cuts = {plan.cut.measure: plan.cut.least}
     report = Report([corpus], name, languages=SideLanguages(*plan.languages), cuts=cuts)

@@ -25,6 +25,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.errors import InputError
 from bitextfilter.io.rows import WantedColumn, number_of
 from bitextfilter.models.folders import LENIENT, STRICT, naming_pair
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 _SIDES = ("source", "target")
 _EVEN = 0.5
 """The balanced cut of probabilities, whatever the share of right rows."""
+_FEW = 100
+"""Scored rows below which an estimated share gets a warning."""
 
 
 def _as_right_share(value: str) -> float | str:
@@ -79,6 +82,9 @@ class _Settings:
             raise click.UsageError("--seed is for --sample")
         if self.right_share is not None and self.min_score in (None, LENIENT, STRICT):
             raise click.UsageError("--right-share needs a --min-score: a number, or balanced")
+        number = isinstance(self.min_score, float | int)
+        if self.right_share is not None and number and not 0 <= float(str(self.min_score)) <= 1:
+            raise click.UsageError("--right-share goes with a --min-score from 0 to 1")
 
     def choice(self, budget: Budget, least: float | None) -> SelectionSettings:
         """Return the choice of rows, with the lowest score to keep."""
@@ -231,7 +237,12 @@ def _moved(run: Run, model: str, share: float | str, least: float | None, ranked
 
     calibration = load_calibration(find_model(model))
     assert calibration is not None and least is not None, "the measure is probability"
-    cut = corpus_cut(calibration, ranked.scores(), least, share)
+    scores = ranked.scores()
+    if outside := int(((scores < 0) | (scores > 1)).sum()):
+        raise InputError(f"{outside} scores are no probabilities, which are from 0 to 1")
+    cut = corpus_cut(calibration, scores, least, share)
+    if isinstance(share, str) and (count := len(ranked) - ranked.unscored()) < _FEW:
+        run.warn(f"{count} rows have a score: too few to estimate the share of right ones")
     run.facts["right share"] = cut.right_share
     run.note(cut.note(least, isinstance(share, str)))
     return cut.least

@@ -19,11 +19,10 @@ from bitextfilter.commands.frame.options import (
     flag,
     languages_option,
     option,
-    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
-    NEW_MODEL,
+    NEW_MODEL_OF_ROWS,
     TrainingOptions,
     TrainingReporter,
     graded_pairs,
@@ -37,7 +36,13 @@ from bitextfilter.io.files import locked, make_folder
 from bitextfilter.io.records import file_digest
 from bitextfilter.io.rows import Columns, Row
 from bitextfilter.io.work_folder import claim
-from bitextfilter.models.folders import check_replaceable, find_model, model_digest, shipped_models
+from bitextfilter.models.folders import (
+    CONFIG,
+    check_replaceable,
+    find_model,
+    model_digest,
+    shipped_models,
+)
 
 if TYPE_CHECKING:
     from bitextfilter.training.loop import Progress
@@ -86,8 +91,7 @@ class _Settings:
 @command(
     "bitext-train",
     _Settings,
-    NEW_MODEL,
-    row_options("texts errors"),
+    NEW_MODEL_OF_ROWS,
     training_settings("training.model_training.ModelConfig", "seed"),
     uses="threads device",
 )
@@ -115,8 +119,8 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     from bitextfilter.training.model_training import ModelConfig
 
     output = Path(run.row_settings.output)
+    _check(settings, run.row_settings.output)
     check_replaceable(output)
-    _check(settings)
     config = ModelConfig.from_dict(chosen.values())
     run.facts["seed"] = config.seed
     keep_freed_memory()
@@ -138,8 +142,10 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         shutil.rmtree(work)
 
 
-def _check(settings: _Settings) -> None:
+def _check(settings: _Settings, output: str) -> None:
     """Raise UsageError for files that cannot be read together; find the models."""
+    if output == "-":
+        raise click.UsageError("a model is a folder: name one with -o")
     given = [*settings.files, *settings.classifier_pairs, *filter(None, [settings.development])]
     if [*given, settings.foreign].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
@@ -323,7 +329,7 @@ class _Reporter(TrainingReporter):
         share = progress.update / updates
         rest = (1 - share) * (time.monotonic() - self._begun) / max(share, 1e-9)
         left = rest if share > _TOLD else left
-        return [*super().figures(progress, updates), f"all stages {duration(left + after)} left"]
+        return [*super().figures(progress, updates), f"{duration(left + after)} left in all"]
 
 
 _TOLD = 0.1
@@ -349,11 +355,14 @@ def _train(run: Run, training: ModelTraining, estimates: Mapping[str, float], ou
     rows = []
     for number, stage in enumerate(STAGES, 1):
         facts = training.record(stage)
+        if stage == STAGES[-1] and not (output / CONFIG).is_file():
+            facts = None
         if facts is None:
             left = sum(estimates.get(name, 0.0) for name in STAGES[number - 1 :])
             run.note(
                 f"stage {number} of {len(STAGES)}, {stage}: about {duration(left)} left in all"
             )
+            run.messages.end_progress()
             begun = time.monotonic()
             facts = training.keep_record(stage, work[stage](), begun)
         expected = f"{estimates[stage]:.0f}" if stage in estimates else ""

@@ -116,7 +116,7 @@ def _value(place: str, value: Any, kinds: tuple[type, ...]) -> Any:
     for kind in named:
         with suppress(ValueError, KeyError):
             return _TRUTHS[text.lower()] if kind is bool else kind(text)
-    near = nearest(text, CUTS) if float in named else ""
+    near = nearest(text, CUTS) if float in named and text not in CUTS else ""
     raise SettingsError(
         f"{place}={text} is not {' or '.join(map(_KINDS.__getitem__, named))}{near}"
     )

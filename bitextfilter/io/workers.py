@@ -14,7 +14,7 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ _FREE = 0.8
 
 def map_in_order(
     function: Callable[[_Item], _Result], items: Iterable[_Item], processes: int
-) -> Iterator[_Result]:
+) -> Generator[_Result, None, None]:
     """Yield ``function(item)`` for each item, in order, computed in *processes* side by side.
 
     With one process, or one item, it runs in this one. *function*, items and results must be
@@ -82,7 +82,7 @@ def _mapped(
     processes: int,
     next_of: Callable[[list[_Worker]], _Worker],
     share: Callable[[], float | None] | None = None,
-) -> Iterator[_Result]:
+) -> Generator[_Result, None, None]:
     """Yield the results in the order in which *next_of* takes them from busy workers.
 
     With *share*, as ``map_as_it_pays``.

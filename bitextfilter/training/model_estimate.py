@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bitextfilter.io.drafts import temporary_folder
+from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.training.classifier_examples import CANDIDATES, nearest
 from bitextfilter.training.loop import Progress
 from bitextfilter.training.model_training import (
@@ -23,14 +24,12 @@ from bitextfilter.training.settings import count_updates
 
 _PAIRS = 4000
 """Pairs of the trial."""
-_POSITIVES = 400
-"""Of these, positives of the classifier."""
+_FOR_CLASSIFIER = 600
+"""Of these, pairs for the classifier."""
 _UPDATES = 80
 """Of the encoder: two mega-batches of the default settings."""
 _CUTS = 5.0
 """Seconds of the last stages."""
-_WARM = 3
-"""Updates of a classifier that are slower than the others."""
 
 
 class _Clock:
@@ -49,8 +48,8 @@ class _Clock:
         return self.times[0] - self.begun
 
     def seconds_each(self) -> float:
-        """Median of the seconds of an update."""
-        return float(np.median(np.diff(self.times)[_WARM:-1]))
+        """Mean of the seconds of an update, but for the first one and the last."""
+        return float(np.mean(np.diff(self.times)[:-1]))
 
 
 def estimate(training: ModelTraining) -> dict[str, float]:
@@ -109,13 +108,12 @@ def _encoder_seconds(trial: ModelTraining, config: ModelConfig, parts: Divided) 
     times, mega = clock.times, config.encoder.training.mega_batch
     fitted = config.encoder.fitting(total).training
     updates = fitted.updates or count_updates(total, fitted.passes, fitted.batch_size)
-    each = clock.seconds_each()
-    negatives = max(0.0, float(np.sum(np.diff(times)[:-1])) - each * (_UPDATES - 2))
-    negatives /= max(1, (_UPDATES - 1) // max(mega, 1))
+    *gaps, negatives = np.sort(np.diff(times)[:-1])  # before the longest, negatives are sought
+    each = float(np.mean(gaps))
     validation = max(0.0, times[-1] - times[-2] - each)
     text = max(0.0, clock.before - negatives - each) * total / min(total, _PAIRS)
     many = updates / max(1, mega) * negatives + updates / fitted.validate_every * validation
-    return text + updates * each + many
+    return float(text + updates * each + many)
 
 
 def _classifier_seconds(
@@ -123,14 +121,19 @@ def _classifier_seconds(
 ) -> dict[str, float]:
     """Train the classifier of the trial; returns the seconds of the whole stages."""
     every = sum(map(len, training.positives()))
+    (pairs,) = trial.read_pairs().files
+    trial.write_pairs(Divided([pairs[:: -(-len(pairs) // _FOR_CLASSIFIER)]], [], 0, 0))
     begun = time.monotonic()
-    made = trial.make_examples(_POSITIVES)
+    made = trial.make_examples()
     taken, clock = time.monotonic() - begun, _Clock()
     trial.train_classifier(clock)
     after = time.monotonic() - clock.times[-1]
     times = every / max(1, made["positives"])
     config = training.config.classifier_config(sum(map(len, parts.files)))
-    rows = sum(made.values()) * times * (1 - 2 * config.training.held_out)
+    counts = {name: count * times for name, count in made.items()}
+    if most := training.config.negatives:
+        counts["negatives"] = min(counts["negatives"], most)
+    rows = sum(counts.values()) * (1 - 2 * config.training.held_out)
     updates = config.training.epochs * math.ceil(rows / config.training.batch_size)
     return {
         "examples": taken * times + _search_seconds(training, every),
@@ -140,7 +143,8 @@ def _classifier_seconds(
 
 def _search_seconds(training: ModelTraining, rows: int) -> float:
     """Return the seconds of a search for the nearest of some rows, by one of fewer."""
-    vectors = np.random.default_rng(1).standard_normal((_PAIRS, 512)).astype(np.float32)
+    normal = np.random.default_rng(1).standard_normal((_PAIRS, 512))
+    vectors = unit_rows(normal.astype(np.float32))
     begun = time.monotonic()
     nearest(vectors, vectors, CANDIDATES, training.place.threads)
     return (time.monotonic() - begun) * (rows / _PAIRS) ** 2

@@ -46,6 +46,7 @@ from bitextfilter.training.classifier_training import (
     GradedPairs,
     Negatives,
     described,
+    drawn,
     train_on_pairs,
     write_model,
 )
@@ -73,7 +74,7 @@ _CLASSIFIER = {"keep": "last", "held_out": 0.02, "precision": "bfloat16"}
 _CUT_BY = [name for name in MEASURES if name != "probability"]
 """Measures that get a threshold: the probability's cuts are its calibration's."""
 _BITS = 8
-_GROUPS = ("encoder", "classifier")
+_GROUPS, _ALONE = ("encoder", "classifier"), ("seed", "negatives")
 
 
 def epochs_for(pairs: int) -> int:
@@ -98,6 +99,7 @@ class ModelConfig(Settings):
     classifier: Mapping[str, Any] = field(default_factory=dict)
     """As given: see :meth:`classifier_config`."""
     seed: int = from_0(1, "of everything that is drawn")
+    negatives: int = from_0(0, "damaged pairs that the classifier learns from, drawn; 0: all")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
@@ -105,14 +107,15 @@ class ModelConfig(Settings):
 
         Raises SettingsError for an unknown name, or a value that does not fit.
         """
-        known = (*_GROUPS, "seed")
+        known = (*_GROUPS, *_ALONE)
         if unknown := sorted(set(values).difference(known)):
             raise SettingsError(f"settings: {none_of(unknown[0], known)}")
         seed = values.get("seed", 1)
         given = {name: _nested(values.get(name, {})) for name in _GROUPS}
         for group in given.values():
             group["training"] = {"seed": seed, **group.get("training", {})}
-        config = cls(EncoderConfig.from_dict(given["encoder"]), given["classifier"], seed)
+        alone = {name: values[name] for name in _ALONE if name in values}
+        config = cls(EncoderConfig.from_dict(given["encoder"]), given["classifier"], **alone)
         config.classifier_config(1)
         return config
 
@@ -126,7 +129,8 @@ class ModelConfig(Settings):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all, as JSON takes it."""
-        return {"encoder": self.encoder.to_dict(), "classifier": dict(self.classifier)}
+        groups = {"encoder": self.encoder.to_dict(), "classifier": dict(self.classifier)}
+        return {**groups, **{name: getattr(self, name) for name in _ALONE}}
 
     @staticmethod
     def rows() -> list[tuple[str, str, str, str]]:
@@ -277,19 +281,15 @@ class ModelTraining:
         progress = EncoderTraining(self.config.encoder, files, resumed).run()
         return {"error": progress.best, "updates": progress.update}
 
-    def positives(self, most: int = POSITIVES) -> list[list[Pair]]:
-        """Return positives for the classifier, of each file, about *most* of all or fewer.
-
-        There are more where ``PAIRS_PER_FILE`` of each are more than ``POSITIVES``.
-        """
+    def positives(self) -> list[list[Pair]]:
+        """Return positives for the classifier, of each file."""
         paths = [*self._paths("pairs"), *self._paths("more")]
-        if most == POSITIVES:
-            most = max(PAIRS_PER_FILE * len(paths), POSITIVES)
-        return [chosen(_read(path), most // len(paths)) for path in paths]
+        most = max(PAIRS_PER_FILE, POSITIVES // len(paths))
+        return [chosen(_read(path), most) for path in paths]
 
-    def make_examples(self, most: int = POSITIVES) -> dict[str, Any]:
+    def make_examples(self) -> dict[str, Any]:
         """Write the examples of the classifier; returns their numbers."""
-        files = self.positives(most)
+        files = self.positives()
         foreign = [] if self.files.foreign is None else list(read_lines(self.files.foreign))
         make_examples(self._own_encoder(), files, foreign, self.place.work)
         return {name: sum(1 for _ in self._lines(name)) for name in _EXAMPLES}
@@ -310,6 +310,8 @@ class ModelTraining:
     def examples(self) -> Examples:
         """Read the examples of the classifier."""
         right, wrong = ([(row[0], row[1]) for row in self._lines(n)] for n in _EXAMPLES[:2])
+        if most := self.config.negatives:
+            wrong = [wrong[place] for place in drawn(len(wrong), most, self.config.seed)]
         contrasts = [
             Contrast((row[0], row[1]), float(row[3]), (row[4], row[5]))
             for row in self._lines(_EXAMPLES[2])

@@ -4,7 +4,7 @@
 #     examples/train-en-de-autoencoder/train.sh DATA OUTPUT
 #
 # OUTPUT is that of ../train-en-de/train.sh, run before: its model, the pairs its classifier learnt
-# from, and its development data. OUTPUT gets:
+# from (en-de.training), and its development data. OUTPUT gets:
 #   shared-decoder/        an autoencoder: translation, autoencoding and, in every second mini-batch, the
 #                          lessons of ../train-en-de in 256 numbers; from the subword vectors of en-de
 #   joined/                en-de and the autoencoder side by side
@@ -25,6 +25,7 @@ export THREADS="${THREADS:-$(getconf _NPROCESSORS_ONLN)}"
 files=$(grep /en-de/ "$examples/train-a-pair/open.txt" | sed "s|^|$data/|")
 pairs=$(echo "$files" | sed "s|^|--pairs=|")
 model=$output/en-de-autoencoder
+made=$output/en-de.training
 
 side() { # COLUMN: the sentences of a side
     # shellcheck disable=SC2086  # a path a line
@@ -56,8 +57,8 @@ fi
     bitext-train-classifier --kind words --start "$output/en-de" --model "$output/joined" \
         --set training.epochs=2 --set training.learning_rate=0.0005 --set training.held_out=0.02 \
         $(for value in ${SETTINGS:-}; do echo "--set=$value"; done) \
-        --noisy "$output/negatives.tsv" --negatives given --contrasts "$output/contrasts.tsv" \
-        --quantise --threads "$THREADS" -o "$model" "$output/positives.tsv" > "$output/held-out-autoencoder.tsv"
+        --noisy "$made/negatives.tsv" --negatives given --contrasts "$made/contrasts.tsv" \
+        --quantise --threads "$THREADS" -o "$model" "$made/positives.tsv" > "$output/held-out-autoencoder.tsv"
     cp "$recipe/card.md" "$model/"
 }
 [ -e "$model/thresholds.json" ] || {

@@ -15,6 +15,7 @@ IFS='
 ' # paths are split at line ends only
 
 data=$1 output=$2
+made=$output/en-de.training # by train.sh
 shift 2
 recipe=$(cd "$(dirname "$0")" && pwd)
 export THREADS="${THREADS:-$(getconf _NPROCESSORS_ONLN)}"
@@ -34,9 +35,9 @@ train averaging
 [ $# -gt 0 ] || set -- averaging autoencoder
 for name; do
     [ "$name" = averaging ] || train "$name" --start "$output/averaging"
-    if [ -e "$output/contrasts.tsv" ] && [ ! -e "$output/$name-mlp" ]; then
+    if [ -e "$made/contrasts.tsv" ] && [ ! -e "$output/$name-mlp" ]; then
         bitext-train-classifier --set training.epochs=6 --model "$output/$name" --negatives given --quantise \
-            --noisy "$output/negatives.tsv" --contrasts "$output/contrasts.tsv" --threads "$THREADS" \
-            -o "$output/$name-mlp" "$output/positives.tsv"
+            --noisy "$made/negatives.tsv" --contrasts "$made/contrasts.tsv" --threads "$THREADS" \
+            -o "$output/$name-mlp" "$made/positives.tsv"
     fi
 done

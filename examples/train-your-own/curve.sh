@@ -1,5 +1,5 @@
 #!/bin/sh
-# Quality by the amount of data: the recipe of ../train-a-pair on 5,000 to all English-German pairs.
+# Quality by the amount of data: bitext-train on 5,000 to all English-German pairs alone.
 #
 #     examples/train-your-own/curve.sh DATA OUTPUT [SIZE...]
 #
@@ -30,6 +30,13 @@ draw() { # SIZE FOLDER: of the pairs of each file its share
     done
 }
 
+train() { # FOLDER: a model of its pairs
+    bitext-train --keep --languages en,de --development "$output/development.tsv" --start none \
+        --foreign "$output/foreign.txt" --threads "$THREADS" -o "$1/en-de" "$1"/pairs/* \
+        > "$1/stages.partial"
+    mv "$1/stages.partial" "$1/stages.tsv"
+}
+
 measure() { # FOLDER: how good its model is
     bitext-evaluate recovery -q --similarity csls,cosine --threads "$THREADS" \
         --model "$1/en-de" "$output/development.tsv" > "$1/recovery.tsv"
@@ -39,11 +46,9 @@ measure() { # FOLDER: how good its model is
 }
 
 cells() { # FOLDER: a line for each cell of its row
-    seconds() { sed -n 's/.*"seconds": \([0-9]*\).*/\1/p' "$1"; }
     cat "$1"/pairs/* | wc -l | tr -d ' '
     awk -F '\t' 'NR > 1 { print $4 }' "$1/recovery.tsv"
-    seconds "$1/encoder.run.json"
-    seconds "$1/classifier.run.json"
+    awk -F '\t' '$1 == "encoder" || $1 == "classifier" { print $2 }' "$1/stages.tsv"
     cat "$1"/en-de/* | wc -c | awk '{ printf "%.1f\n", $1 / 1e6 }'
     awk -F '\t' 'NR > 1 { printf "%.3f\n", $2 }' "$1/noise.tsv"
 }
@@ -61,8 +66,7 @@ for size; do
         draw "$size" "$folder/draft"
         mv "$folder/draft" "$folder/pairs"
     fi
-    "$examples/train-a-pair/train.sh" en,de "$folder" "$output/development.tsv" \
-        "$output/foreign.txt" "$folder"/pairs/* >&2
+    [ -e "$folder/stages.tsv" ] || train "$folder"
     [ -e "$folder/noise.tsv" ] || measure "$folder"
 done
 {

@@ -165,6 +165,36 @@ def encoder(bench: Bench) -> None:
             exported(bench, model)
 
 
+def whole_model(bench: Bench) -> None:
+    """A whole model that gives finite scores, or one clear line."""
+    model, chooser, file = bench.folder / "whole", bench.chooser, (lambda n: corpus(bench, n))
+    reads = dict([file(200)])
+    words = [*reads, "--languages", "aa,ba", "--threads", "1", "-o", str(model)]
+    for option, count in (("--development", 40), ("--classifier-pairs", 60)):
+        if bench.chance(0.4):
+            path, bad = file(count)
+            reads[path] = bad
+            words += [option, path]
+    if bench.chance(0.3):
+        rows = [cut(row)[0].split(b"\t")[:2] for row in body(Path(file(30)[0]).read_bytes())[1]]
+        data = b"".join(b"\t".join([*row, b"0.5\n"]) for row in rows if len(row) == 2)
+        words += ["--graded", bench.file(data)]
+    if bench.chance(0.3):
+        words += ["--foreign", bench.file(lines(bench, 50)[0])]
+    if bench.chance(0.3):
+        words += ["--encoder", str(models() / "toy")]
+    name = chooser.choice(("averaging", "word,trigram", "max-blstm"))
+    made = settings(bench, name, ENCODERS[name], chooser.choice(("none", "unigram", "bpe")))
+    quick = {"epochs": 1, "batch_size": 32, "held_out": chooser.choice((0.02, 0.2))}
+    classifier = {"width": 4, "hidden": 4, "bigrams": 0, "training": quick}
+    values = {"encoder": json.loads(Path(made).read_bytes()), "classifier": classifier}
+    words += ["--settings", bench.file(json.dumps(values).encode(), "whole.json")]
+    done = bench.run("bitext-train", *words)
+    if ended(bench, done, reads, model):
+        again(bench, done, model, threads=2)
+        finite(bench, "bitext-score", "--similarity", "mlp,probability,csls", "--model", model)
+
+
 def exported(bench: Bench, model: Path) -> None:
     """The encoder in the form of another library, which gives finite scores, or one clear line."""
     folder = bench.folder / "exported"

@@ -52,6 +52,13 @@ TINY_TRANSLATOR = {
     "segmentation": {"kind": "none"},
     "training": {"batch_size": 16, "passes": 1, "validate_every": 2, "warmup": 2},
 }
+TINY_MODEL = {
+    "encoder": TINY,
+    "classifier": {
+        "width": 4, "hidden": 4, "bigrams": 0,
+        "training": {"epochs": 1, "batch_size": 16, "held_out": 0.1},
+    },
+}  # fmt: skip
 GRID = """
 architecture = "averaging"
 [shape]
@@ -145,6 +152,8 @@ LINES = {
     "embeddings": f"bitext-train-embeddings --languages aa,ba --source-text @/text.aa {SKIP_GRAM}"
     " --target-text @/text.ba --map dictionary --dictionary @/words.tsv"
     " --separate out.aa.vec out.ba.vec -o out.vec",
+    "whole model": "bitext-train @/train.tsv --settings @/model.json --languages aa,ba"
+    " --development @/dev.tsv --threads 1 -o out.model",
     "encoder": f"bitext-train-encoder --settings @/encoder.json {TRAIN}",
     "autoencoder": f"bitext-train-encoder --settings @/autoencoder.json {TRAIN}",
     "translator": f"bitext-train-translator --settings @/translator.json {TRAIN}",
@@ -249,6 +258,7 @@ def inputs() -> Path:
     _make_documents(folder)
     _make_sample(folder)
     (folder / "encoder.json").write_text(json.dumps(TINY))
+    (folder / "model.json").write_text(json.dumps(TINY_MODEL))
     (folder / "autoencoder.json").write_text(json.dumps(TINY_AUTOENCODER))
     (folder / "translator.json").write_text(json.dumps(TINY_TRANSLATOR))
     (folder / "grid.toml").write_text(GRID)

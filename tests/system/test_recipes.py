@@ -11,14 +11,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 import toys
-from console import BIN, ROOT, script_module
+from console import BIN, ROOT
 
-from bitextfilter.damage.noise import NOISE_KINDS, NoiseSettings
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import read_grades, read_thresholds
 from bitextfilter.settings import read_settings
@@ -70,22 +68,29 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def stub(command: Path, *script: str) -> Path:
+    """Write a script that only looks like a command; returns its folder, to be first in PATH."""
+    write(command, ["#!/bin/sh", *script]).chmod(0o755)
+    return command.parent
+
+
 @pytest.fixture
-def examples(tmp_path: Path) -> Path:
-    """The examples with a recipe that only says what it was asked to do."""
-    copy = tmp_path / "examples"
-    shutil.copytree(EXAMPLES, copy)
-    stub = write(copy / "train-a-pair" / "train.sh", [
-        "#!/bin/sh",
-        'model=$2/$(echo "$1" | tr , -); mkdir -p "$model"; printf "%s\\n" "$@" > "$2/asked"',
-        'for kind in encoder classifier; do echo \'"seconds": 7.9,\' > "$2/$kind.run.json"; done',
-        'echo > "$model/config.json"',
-        'printf "name\\ncsls\\t1\\t1\\t1.25\\ncosine\\t2\\t2\\t2.5\\n" > "$2/recovery.tsv"',
-        "echo not for the table",
-        'printf "kind\\tAUC\\ncopied\\t0.98765\\nname\\t0.5\\n" > "$2/noise.tsv"',
-    ])  # fmt: skip
-    stub.chmod(0o755)
-    return copy
+def stubs(tmp_path: Path) -> Path:
+    """A folder with a bitext-train that only keeps what it was asked to do."""
+    return stub(
+        tmp_path / "bin" / "bitext-train",
+        'asked=$(printf "%s\\n" "$@"); while [ "$1" != -o ]; do shift; done',
+        'folder=$(dirname "$2"); mkdir -p "$2"; echo > "$2/config.json"',
+        'echo "$asked" > "$folder/asked"',
+        'printf "name\\ncsls\\t1\\t1\\t1.25\\ncosine\\t2\\t2\\t2.5\\n" > "$folder/recovery.tsv"',
+        'printf "kind\\tAUC\\ncopied\\t0.98765\\nname\\t0.5\\n" > "$folder/noise.tsv"',
+        'printf "%s\\t%s\\t0\\tfigures\\n" stage seconds encoder 7 examples 8 classifier 9',
+    )
+
+
+def given(words: Sequence[str], option: str) -> str:
+    """The value of an option."""
+    return words[words.index(option) + 1]
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +112,9 @@ def test_the_recipe_makes_a_whole_model(trained: Path, commands: Path) -> None:
     measures = [line.split(".")[2] for line in shown.split("\n") if line.startswith("threshold")]
     assert sorted(measures) == ["cosine", "csls", "distance", "euclidean", "mlp", "ratio"]
     names = "positives", "negatives", "contrasts"
-    positives, negatives, contrasts = (set(lines(trained / f"{name}.tsv")) for name in names)
+    positives, negatives, contrasts = (
+        set(lines(trained / "en-de.training" / f"{name}.tsv")) for name in names
+    )
     fine = {tuple(line.split("\t")) for line in contrasts}
     worse = {f"{row[0]}\t{row[1]}" for row in fine}
     assert fine and not positives & negatives and not worse & (positives | negatives)
@@ -259,73 +266,97 @@ def test_the_recipe_of_many_languages(
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_pair_is_trained_on_its_open_files_and_has_a_card(
-    pair: str, data: Path, examples: Path, tmp_path: Path
+    pair: str, data: Path, stubs: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "models"
-    done = run(examples / f"train-{pair}" / "train.sh", data, output)
+    done = run(EXAMPLES / f"train-{pair}" / "train.sh", data, output, first=stubs)
     assert (done.returncode, done.stderr) == (0, "")
-    languages, folder, development, foreign, *files = lines(output / "asked")
-    source, target = languages.split(",")
-    assert (f"{source}-{target}", folder) == (pair, str(output))
+    words = lines(output / "asked")
+    source, target = given(words, "--languages").split(",")
+    assert (f"{source}-{target}", "--keep" in words) == (pair, True)
+    model, *files = words[words.index("-o") + 1 :]
+    assert model == str(output / pair)
     assert files == [str(data / name) for name in OPEN if f"/{pair}/" in name]
-    assert {row.split("\t")[1].split()[-1] for row in lines(Path(development))} <= {"so", target}
-    spoken = {line.split()[-1] for line in lines(Path(foreign))}
+    development, foreign = (Path(given(words, f"--{n}")) for n in ("development", "foreign"))
+    assert {row.split("\t")[1].split()[-1] for row in lines(development)} <= {"so", target}
+    spoken = {line.split()[-1] for line in lines(foreign)}
     everything = {language for name in OPEN for language in Path(name).parent.name.split("-")}
     assert spoken == everything - {source, target}
     card, attribution = (lines(output / pair / f"{n}.md") for n in ("card", "attribution"))
     assert card[0] == f"# {pair}" and attribution[0] == f"# Whose data {pair} was trained on"
 
 
-@pytest.mark.parametrize(
-    ("environment", "sizes"),
-    [
-        ({}, ()),
-        ({"VOCABULARY": "12000", "TRIGRAMS": "8000"}, ("12000", "8000")),
-        ({"TRIGRAMS": "8000"}, ("8000",)),
-    ],
-)
-def test_the_encoder_may_be_made_smaller(
-    environment: dict[str, str],
-    sizes: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+_ASKED = {
+    "VOCABULARY": ("12000", ["--set=encoder.segmentation.vocabulary_size=12000"]),
+    "TRIGRAMS": ("8000", ["--set=encoder.trigrams.size=8000"]),
+    "COUNT": ("150", ["--set=negatives=150"]),
+    "SETTINGS": (
+        "sum_weight=0.1\ntraining.epochs=2",
+        ["--set=classifier.sum_weight=0.1", "--set=classifier.training.epochs=2"],
+    ),
+}
+"""Variables of the environment, values, and what these ask of bitext-train."""
+
+
+@pytest.mark.parametrize("names", [[], [*_ASKED], ["TRIGRAMS"], ["SETTINGS"]])
+def test_the_environment_has_settings(
+    names: list[str], data: Path, stubs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("VOCABULARY", "TRIGRAMS"):
+    for name in (*_ASKED, "START"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    asked = tmp_path / "asked"
-    stub = write(tmp_path / "bin" / "bitext-train-encoder",
-                 ["#!/bin/sh", f'echo "$@" > {asked}; exit 3'])  # fmt: skip
-    stub.chmod(0o755)
-    pairs = write(tmp_path / "pairs.tsv", ["a\tb"] * 200)
-    words = "de,fr", tmp_path / "out", pairs, "/dev/null", pairs
-    recipe = EXAMPLES / "train-a-pair" / "train.sh"
-    assert run(recipe, *words, first=tmp_path / "bin").returncode == 3
-    given = dict(word.split("=") for word in lines(asked)[0].split() if "=" in word)
-    names = "segmentation.vocabulary_size", "trigrams.size"
-    assert tuple(given[name] for name in names if name in given) == sizes
+    if names:
+        monkeypatch.setenv("START", "multi")
+    for name in names:
+        monkeypatch.setenv(name, _ASKED[name][0])
+    script, pairs = EXAMPLES / "train-a-pair" / "train-open.sh", tmp_path / "development.tsv"
+    done = run(script, "de-fr", data, tmp_path / "out", pairs, first=stubs)
+    assert (done.returncode, done.stderr) == (0, "")
+    words = lines(tmp_path / "out" / "asked")
+    settings = [word for word in words if word.startswith("--set")]
+    assert sorted(settings) == sorted(each for name in names for each in _ASKED[name][1])
+    assert given(words, "--start") == ("multi" if names else "none") and "--threads=1" in words
+
+
+def test_a_classifier_also_learns_from_manuals_and_graded_pairs(
+    data: Path, stubs: Path, tmp_path: Path
+) -> None:
+    own, out = tmp_path / "data", tmp_path / "out"
+    shutil.copytree(data, own)
+    write(own / "train/multi/manuals.tsv.xz", ["fr\ten\tde", "f\te\td", "f\t\td", "f\te\t"])
+    write(own / "train/quality/catastrophic.en-fr.tsv.xz", ["NOT\t[1]\te\tf", "ERR\t[3]\te\tg"])
+    done = run(EXAMPLES / "train-en-fr" / "train.sh", own, out, first=stubs)
+    assert (done.returncode, done.stderr) == (0, "")
+    words = lines(out / "asked")
+    assert words.count("--classifier-pairs") == words.count("--graded") == 1
+    assert lines(Path(given(words, "--classifier-pairs"))) == ["e\tf", "e\tf"]
+    assert lines(Path(given(words, "--graded"))) == ["e\tf\t1", "e\tg\t0"]
 
 
 def test_a_pair_is_taught_from_where_its_model_is(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, stubs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, more, out, asked = (tmp_path / name for name in ("data", "more", "out", "asked"))
     shutil.copytree(data, own)
     many_languages(own, more)
-    stub = write(tmp_path / "bin" / "bitext-train-encoder",
-                 ["#!/bin/sh", f'printf "%s\\n" "$@" > {asked}; exit 3'])  # fmt: skip
-    stub.chmod(0o755)
+    stub(
+        stubs / "bitext-train-encoder",
+        f'printf "%s\\n" "$@" > {asked}; mkdir -p "{out}/encoder.training"',
+    )
     for name, value in (("TEXT", more), ("START", "de-fr"), ("TEACHERS", "multi,multi"),
                         ("VOCABULARY", "12000"), ("TRIGRAMS", "8000")):  # fmt: skip
         monkeypatch.setenv(name, str(value))
     recipe, pairs = EXAMPLES / "train-a-pair", write(tmp_path / "pairs.tsv", ["a\tb"])
-    done = run(recipe / "train-open.sh", "de-fr", own, out, pairs, first=tmp_path / "bin")
-    assert done.returncode == 3, done.stderr
+    done = run(recipe / "train-open.sh", "de-fr", own, out, pairs, first=stubs)
+    assert done.returncode == 0, done.stderr
+    trained = lines(out / "asked")
+    assert given(trained, "--encoder") == str(out / "encoder")
     words = lines(asked)
-    assert words[words.index("--start") + 1] == "de-fr"
-    assert not [word for word in words if word.startswith(("segmentation.", "trigrams."))]
-    assert words[words.index("--settings") + 1] == str(recipe / "taught.json")
+    assert given(words, "-o") == str(out / "encoder")
+    assert given(words, "--start") == given(trained, "--start") == "de-fr"
+    assert given(words, "--settings") == str(recipe / "taught.json")
+    learnt = [word.removeprefix("--pairs=") for word in words if word.startswith("--pairs=")]
+    assert learnt == [str(own / name) for name in OPEN if "/de-fr/" in name]
+    assert not [word for word in [*words, *trained] if re.match("--set($|=)", word)]
     taught = [words[n + 1 : n + 3] for n, word in enumerate(words) if word == "--taught"]
     assert {file.split("=")[0] for file, _ in taught} == {"de", "fr", "de,fr"}
     named = {Path(file.split("=")[1]).name.rpartition("@")[0] for file, _ in taught}
@@ -349,9 +380,7 @@ def test_an_autoencoder_has_the_same_lessons_in_fewer_numbers(
     write(out / "lessons.txt", ["en,de\ttrain/en-de/tatoeba.tsv.gz\t1\t60000"])
     write(out / "lessons.done", [])
     (out / "lessons" / "teachers").mkdir(parents=True)
-    stub = write(tmp_path / "bin" / "bitext-train-encoder",
-                 ["#!/bin/sh", f'printf "%s\\n" "$@" > {asked}; exit 3'])  # fmt: skip
-    stub.chmod(0o755)
+    stub(tmp_path / "bin" / "bitext-train-encoder", f'printf "%s\\n" "$@" > {asked}; exit 3')
     for name, value in (("TEXT", str(data)), ("TEACHERS", "en-de,multi")):
         monkeypatch.setenv(name, value)
     recipe = EXAMPLES / "train-en-de-autoencoder"
@@ -373,14 +402,14 @@ def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
     data: Path, tmp_path: Path
 ) -> None:
     output, asked = tmp_path / "models", tmp_path / "asked"
+    made = output / "en-de.training"
     for name in "negatives", "contrasts":
-        write(output / f"{name}.tsv", ["not a\tpair"])
+        write(made / f"{name}.tsv", ["not a\tpair"])
     for name in ("train-encoder", "train-classifier", "evaluate"):
-        stub = write(tmp_path / "bin" / f"bitext-{name}", [
-            "#!/bin/sh", f'echo {name} "$@" >> {asked}',
+        stub(tmp_path / "bin" / f"bitext-{name}", *[
+            f'echo {name} "$@" >> {asked}',
             'while [ "$1" != -o ] && [ $# -gt 1 ]; do shift; done; mkdir -p "$2" "$2.training"',
-        ] if name != "evaluate" else ["#!/bin/sh", "printf 'head\\ncsls\\t1.5\\n'"])  # fmt: skip
-        stub.chmod(0o755)
+        ] if name != "evaluate" else ["printf 'head\\ncsls\\t1.5\\n'"])  # fmt: skip
     recipe = EXAMPLES / "train-en-de"
     done = run(recipe / "autoencoder.sh", data, output, "autoencoder", first=tmp_path / "bin")
     assert (done.returncode, done.stderr) == (0, "")
@@ -391,7 +420,8 @@ def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
         assert sum(word.startswith("--pairs=") for word in words) == 8
     assert autoencoder[autoencoder.index("--start") + 1] == str(output / "averaging")
     assert classifier[0] == "train-classifier" and str(output / "autoencoder-mlp") in classifier
-    assert classifier[classifier.index("--contrasts") + 1] == str(output / "contrasts.tsv")
+    assert classifier[classifier.index("--contrasts") + 1] == str(made / "contrasts.tsv")
+    assert classifier[-1] == str(made / "positives.tsv")
     measured = run(recipe / "evaluate.sh", data, output, "dev", first=tmp_path / "bin").stdout
     found = [line.split("\t") for line in measured.split("\n")[:-1]]
     assert [row[0] for row in found] == ["autoencoder-mlp", "averaging", "autoencoder"] * 2
@@ -418,12 +448,10 @@ def test_attributions_and_cards_count_the_same_pairs(pair: str) -> None:
     assert len(rows) == sum(f"/{pair}/" in name for name in OPEN)
 
 
-def test_the_curve_draws_from_each_file_its_share(
-    data: Path, examples: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "curve"
-    done = run(examples / "train-your-own" / "curve.sh", data, output, 80, "all")
-    assert (done.returncode, done.stderr) == (0, "not for the table\n" * 2)
+def test_the_curve_draws_from_each_file_its_share(data: Path, stubs: Path, tmp_path: Path) -> None:
+    output, curve = tmp_path / "curve", EXAMPLES / "train-your-own" / "curve.sh"
+    done = run(curve, data, output, 80, "all", first=stubs)
+    assert (done.returncode, done.stderr) == (0, "")
     names = sorted(Path(name).name for name in OPEN if "/en-de/" in name)
     for size, rows in (("80", 10), ("all", 25)):
         drawn = sorted((output / size / "pairs").iterdir())
@@ -433,88 +461,19 @@ def test_the_curve_draws_from_each_file_its_share(
             source = gzip.decompress((data / "train/en-de" / f"{path.name}.gz").read_bytes())
             every = source.decode().split("\n")
             assert len(texts) == rows and sorted(texts, key=every.index) == texts
-        assert lines(output / size / "asked")[4:] == [str(path) for path in drawn]
+        words = lines(output / size / "asked")
+        model, *files = words[words.index("-o") + 1 :]
+        assert (model, files) == (str(output / size / "en-de"), [str(path) for path in drawn])
+        assert (given(words, "--start"), "--keep" in words) == ("none", True)
     header, first, second = (line.split("\t") for line in done.stdout.split("\n")[:3])
     assert header[:6] == ["pairs", "csls", "cosine", "encoder s", "classifier s", "MB"]
     assert header[6:] == ["copied", "name"]
-    assert first == ["80", "1.25", "2.5", "7", "7", "0.0", "0.988", "0.500"]
+    assert first == ["80", "1.25", "2.5", "7", "9", "0.0", "0.988", "0.500"]
     assert second == ["200", *first[1:]]
-
-
-@pytest.fixture(scope="module")
-def maker() -> ModuleType:
-    """The script that makes positives and negatives."""
-    return script_module(EXAMPLES / "train-a-pair" / "pairs.py")
-
-
-def test_some_blocks_of_fitting_pairs_are_chosen(
-    maker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [f"we go to the train {i}\twir gehen alle zum Zug {i}" for i in range(300)]
-    odd = [f"long enough this\t{'x ' * 61}", rows[7],
-           "open the file menu of it\topen the file menu of it"]  # fmt: skip
-    path = write(tmp_path / "pairs.tsv", [*rows, *odd])
-    assert ["\t".join(pair) for pair in maker.chosen(str(path))] == rows
-    monkeypatch.setattr(maker, "PAIRS_PER_FILE", 150)
-    monkeypatch.setattr(maker, "BLOCK", 10)
-    some = [int(source.split()[-1]) for source, _ in maker.chosen(str(path))]
-    assert some == sorted(some) and 90 <= len(some) <= 210
-    assert {number // 10 for number in some} == {number // 10 for number in some[::10]}
-
-
-def test_hard_negatives_are_near_but_no_translations(
-    maker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load(toys.toy_model(tmp_path / "model"))
-    one = "a0 a1 a2 a3 a4 a5", "b0 b1 b2 b3 b4 b5"
-    same_words = "a5 a4 a3 a2 a1 a0", "b5 b4 b3 b2 b1 b0"
-    near = "a0 a1 a2 a16 a17 a18 a19", "b0 b1 b2 b16 b17 b18 b19"
-    far = "a30 a31 a32 a33 a34 a35", "b30 b31 b32 b33 b34 b35"
-    short = "a0 a1 a2", "b0 b1 b2"
-    pairs = [one, same_words, near, far, short]
-    found = list(maker.hard(model, pairs))
-    wanted = {(one[0], near[1]), (same_words[0], near[1])}
-    long = [one, same_words, near, far]
-    assert [source for source, _ in found[:4]] == [source for source, _ in long]
-    assert [target for _, target in found[4:]] == [target for _, target in long]
-    assert wanted <= set(found[:4])
-    assert {(near[0], one[1]), (near[0], same_words[1])} <= set(found[4:])
-    assert not set(found) & set(pairs) and (one[0], same_words[1]) not in found
-    assert list(maker.hard(model, [short])) == []
-    monkeypatch.setattr(maker, "DISTANCE", 3.0)  # farther than anything
-    assert list(maker.hard(model, pairs)) == []
-
-
-def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
-    pairs = [(f"we do not go to train {i}", f"wir gehen nicht zum Zug {i}") for i in range(90)]
-    source = "we do not go to the old train station with all of them now"
-    target = "wir gehen mit ihnen allen jetzt doch nicht zu dem alten Bahnhof"
-    negated = [(f"{source} {word}", f"{target} {word}") for word in "abcdefgh"]
-    for languages, negations in (("xx", "yy"), False), (("en", "de"), True):
-        versions = [*maker.NEGATIVES, *maker.CONTRASTS]
-        noisy = list(maker.noise([[*pairs, *negated]], versions, NoiseSettings(languages)))
-        made = [pair for pair, *_ in noisy]
-        assert len(made) >= 2 * len(pairs)
-        dropped = {(s.replace(" not", ""), t) for s, t in negated}
-        dropped |= {(s, t.replace(" nicht", "")) for s, t in negated}
-        assert bool(dropped & set(made)) == negations
-        assert {kind for _, kind, _ in noisy} - set(NOISE_KINDS) == set()
-        assert {pair for *_, pair in noisy} <= {*pairs, *negated}
-
-
-def test_contrasts_have_their_quality_and_the_better_pair(maker: ModuleType) -> None:
-    good = "a", "b"
-    made = [(("a", "y"), "name", good), (("a", "z"), "misspelt", good), (good, "name", ("c", "d"))]
-    found = maker.contrasts(iter(made), {good})
-    assert found == {("a", "y"): ("name", "0.01", good), ("a", "z"): ("misspelt", "0.7", good)}
-
-
-def test_near_words_are_no_forms_of_one(maker: ModuleType, tmp_path: Path) -> None:
-    model = load(toys.toy_model(tmp_path / "model"))
-    pairs = [("a0 a1 a2", "b0 b1 b2")] * 5
-    related, lexicon = maker.near_words(model, pairs)
-    assert set(related) == {"aa", "ba"} and set(lexicon) == {("aa", "ba"), ("ba", "aa")}
-    assert all(word not in others for table in related.values() for word, others in table.items())
+    stub(stubs / "bitext-train", "echo stage; exit 3")
+    assert run(curve, data, output, 80, "all", first=stubs).stdout == done.stdout
+    assert run(curve, data, output, 80, 40, first=stubs).returncode == 3
+    assert (output / "40" / "pairs").exists() and not (output / "40" / "stages.tsv").exists()
 
 
 def test_a_crawl_is_judged_and_the_score_learns(tmp_path: Path, commands: Path) -> None:

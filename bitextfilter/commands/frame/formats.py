@@ -30,8 +30,11 @@ class FormatInputs:
 
     def rows(self, columns: Columns | TextColumn, header: bool, place: int = 0) -> RowReader:
         """Open a file as rows."""
-        self._run.row_settings = replace(self._run.row_settings, header=header)
-        return self._run.rows(columns, self._paths[place])
+        before = self._run.row_settings
+        self._run.row_settings = replace(before, header=header)
+        rows = self._run.rows(columns, self._paths[place])
+        self._run.row_settings = before
+        return rows
 
 
 def rows_of_format(

@@ -122,6 +122,12 @@ class Messages:
             )
         return self._bar
 
+    def end_progress(self) -> None:
+        """End the progress of a part of the run; the next has its own."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
     @property
     def count(self) -> int:
         """The amount that is done."""

@@ -169,9 +169,9 @@ class PairColumns:
         return Columns(self.dev_scol, self.dev_tcol)
 
 
-NEW_MODEL = row_options(
-    "output", output={"default": None, "required": True, "metavar": "DIR", "help": "The new model."}
-)
+_OUTPUT = {"default": None, "required": True, "metavar": "DIR", "help": "The new model."}
+NEW_MODEL = row_options("output", output=_OUTPUT)
+NEW_MODEL_OF_ROWS = row_options("output texts errors", output=_OUTPUT)
 """--output DIR, as ``run.row_settings.output``."""
 
 

@@ -15,6 +15,7 @@ from bitextfilter.commands.frame.options import (
     NumberRange,
     argument,
     as_column,
+    needs_own_file,
     option,
     row_options,
 )
@@ -120,6 +121,10 @@ def calibrate(run: Run, settings: _Calibrated) -> None:
     folder, source = Path(settings.folder), find_model(settings.name)
     check_replaceable(folder)
     files, output = list(map(language_file, settings.files)), run.output("-")
+    taken = [*(file.source for file in files), run.common.manifest]
+    needs_own_file("--held-out", settings.held_out, taken)
+    if not read_config(source).get("classifier"):
+        raise ModelError(f"{source}: has no classifier, whose score a calibration needs")
     start = _start(settings, source)
     read = [_labelled(run, file, settings) for file in files]
     groups = []
