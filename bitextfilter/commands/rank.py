@@ -25,7 +25,6 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import InputError
 from bitextfilter.io.rows import WantedColumn, number_of
 from bitextfilter.models.folders import LENIENT, STRICT, naming_pair
 
@@ -238,8 +237,6 @@ def _moved(run: Run, model: str, share: float | str, least: float | None, ranked
     calibration = load_calibration(find_model(model))
     assert calibration is not None and least is not None, "the measure is probability"
     scores = ranked.scores()
-    if outside := int(((scores < 0) | (scores > 1)).sum()):
-        raise InputError(f"{outside} scores are no probabilities, which are from 0 to 1")
     cut = corpus_cut(calibration, scores, least, share)
     if isinstance(share, str) and (count := len(ranked) - ranked.unscored()) < _FEW:
         run.warn(f"{count} rows have a score: too few to estimate the share of right ones")

@@ -160,20 +160,21 @@ def _check(settings: _Settings, output: str) -> None:
 
 def _plan(settings: _Settings, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that the model depends on."""
-    graded = [weighted(text, "--graded")[0] for text in settings.graded]
+    graded = [weighted(text, "--graded") for text in settings.graded]
     groups: dict[str, Sequence[str | None]] = {
-        "pairs": settings.files,
+        "file": settings.files,
         "--development": [settings.development],
         "--foreign": [settings.foreign],
         "--classifier-pairs": settings.classifier_pairs,
-        "--graded": graded,
+        "--graded": [path for path, _ in graded],
     }
-    contents = {
-        f"{group} {Path(path).name}": _digest(path)
+    contents: dict[str, Any] = {
+        f"{group} {number}, {Path(path).name},": _digest(path)
         for group, paths in groups.items()
-        for path in paths
+        for number, path in enumerate(paths, 1)
         if path is not None
     }
+    contents["the weights of --graded"] = [weight for _, weight in graded]
     models = {
         name: model and model_digest(find_model(model))
         for name, model in (("--encoder", settings.encoder), ("--start", settings.start))
@@ -287,8 +288,9 @@ def _tell_pairs(run: Run, known: Mapping[str, Any]) -> None:
     if known["pairs"] < _FEW:
         run.warn(f"fewer than {_FEW:,} pairs: a model will miss wrong names and figures")
     if "shipped" in known:
+        name = known["shipped"].partition(":")[0]
         run.note(
-            f"try {known['shipped']} first, which is shipped: {known['shipped_error']:.2f} % of the"
+            f"try {name} first, which is shipped: {known['shipped_error']:.2f} % of the"
             " development sentences do not find their translation by it"
         )
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Scores
-from bitextfilter.errors import ModelError
+from bitextfilter.errors import InputError, ModelError, SettingsError
 from bitextfilter.io.records import json_bytes, parse_json
 from bitextfilter.models.folders import CALIBRATION, CUTS, find_model
 from bitextfilter.pairs.base import sigmoid
@@ -259,7 +259,13 @@ def corpus_cut(
         probabilities: of the rows, ``(n,)``; NaN for a row without one.
         asked: 0 to 1.
         right_share: 0 to 1, or ``ESTIMATE``.
+
+    Raises SettingsError for another number, InputError for a score that is no probability.
     """
+    if not 0 <= asked <= 1:
+        raise SettingsError(f"with a share of right rows, the least score is 0 to 1, not {asked:g}")
+    if outside := int(((probabilities < 0) | (probabilities > 1)).sum()):
+        raise InputError(f"{outside} scores are no probabilities, which are from 0 to 1")
     before = calibration.right_share
     if isinstance(right_share, str):
         right_share = estimated_share(probabilities[np.isfinite(probabilities)], before)

@@ -30,6 +30,8 @@ _UPDATES = 80
 """Of the encoder: two mega-batches of the default settings."""
 _CUTS = 5.0
 """Seconds of the last stages."""
+_SOME = 2
+"""Updates that are not left out of a mean where there are no others."""
 
 
 class _Clock:
@@ -48,8 +50,9 @@ class _Clock:
         return self.times[0] - self.begun
 
     def seconds_each(self) -> float:
-        """Mean of the seconds of an update, but for the first one and the last."""
-        return float(np.mean(np.diff(self.times)[:-1]))
+        """Mean of the seconds of an update, without the first and the last if there are others."""
+        gaps = np.diff([self.begun, *self.times])
+        return float(np.mean(gaps[1:-1] if len(gaps) > _SOME else gaps))
 
 
 def estimate(training: ModelTraining) -> dict[str, float]:

@@ -24,7 +24,7 @@ from bitextfilter.evaluation.thresholds import (
     cuts_result,
     estimate_cuts,
 )
-from bitextfilter.io.files import make_folder, open_output, read_lines
+from bitextfilter.io.files import make_folder, open_output, read_lines, write_whole
 from bitextfilter.io.records import read_record, write_record
 from bitextfilter.models.folders import (
     ATTRIBUTION,
@@ -340,7 +340,7 @@ class ModelTraining:
         return {each.measure: each.threshold for each in thresholds}
 
     def finish(self, output: Path) -> dict[str, Any]:
-        """Write the model with its card and its attribution to *output*."""
+        """Write the model to *output*, and then its card and attribution, for people to edit."""
         folder = self.place.work / "model"
         records = {stage: self.record(stage) or {} for stage in STAGES}
         pages = {
@@ -349,8 +349,8 @@ class ModelTraining:
         }
         with writing_folder(output) as draft:
             copy_model(folder, draft)
-            for name, text in pages.items():
-                (draft / name).write_text(text, encoding="utf-8")
+        for name, text in pages.items():
+            write_whole(output / name, text.encode())
         size = sum(path.stat().st_size for path in output.iterdir())
         return {"digest": model_digest(output), "bytes": size, "version": __version__}
 

@@ -43,6 +43,13 @@ def calibrate(*words: object, code: int = 0) -> Result:
     return invoke("bitext-models", "calibrate", *words, code=code)
 
 
+def test_labels_are_not_replaced(model: Path, labels: Path, tmp_path: Path) -> None:
+    before = labels.read_text()
+    words = (model, f"aa,ba={labels}", *WORDS, "-o", tmp_path / "new", "--held-out", labels)
+    says_one_line(calibrate(*words, code=2), 2, "--held-out needs a file of its own")
+    assert labels.read_text() == before and not (tmp_path / "new").exists()
+
+
 def test_a_model_with_labels(model: Path, labels: Path, tmp_path: Path) -> None:
     new = tmp_path / "new"
     rows = tmp_path / "rows.tsv"

@@ -14,6 +14,7 @@ from console import invoke, says_one_line, table
 
 import bitextfilter
 from bitextfilter.cleaning.choice import model_of
+from bitextfilter.commands.clean import _beside
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.spill import KeyTable
 
@@ -183,6 +184,10 @@ def test_rows_that_wait_on_the_disk(
         (("--model", "cosmic"), 66, "cosmic"),
         (("-o", "c.tmx"), 2, "c.tmx is the name of tmx, and a TSV is written"),
         (("--on-error", "stop"), 65, "1 column, expected at least 2"),
+        (("--model", "en-fr", "--languages", "en,de"), 78, "languages are en and fr, not 'de'"),
+        (("--model", "en-de:de,en", "--languages", "en,de"), 78, "en-de:de,en is not for en,de"),
+        (("--rule", "score>=0.5"), 2, "column: reads a column"),
+        (("--rule", "score>=balanced"), 2, "minimum=balanced is not a number"),
     ],
 )
 def test_what_cannot_be(
@@ -207,8 +212,71 @@ def test_languages_in_doubt(raw: Path, tmp_path: Path) -> None:
 
 
 def test_no_rows() -> None:
-    says_one_line(clean(data="", code=65), 65, "stdin: no rows, so no languages")
-    assert clean("--languages", "en,de", data="").stdout == ""
+    for words in ((), ("--languages", "en,de")):
+        result = clean(*words, data="")
+        assert result.stdout == "" and "warning: stdin: no rows" in result.stderr
+    assert list(bitextfilter.clean([])) == []
+
+
+def test_each_file_is_its_own(raw: Path, tmp_path: Path) -> None:
+    """Outputs replace neither each other nor what is read."""
+    other = tmp_path / "in.rejects.tsv"
+    other.write_text("a\tb\n")
+    for words, option in (
+        (("-o", tmp_path / "z.tsv", "--manifest", tmp_path / "z.rejects.tsv"), "--manifest"),
+        (("-o", tmp_path / "in.tsv", "--against", other), "--rejects"),
+        (("-o", other, "--against", other), "-o"),
+        (("-o", tmp_path / "a.tsv", "--report", tmp_path / "a.tsv"), "--report"),
+    ):
+        says_one_line(clean(raw, *words, code=2), 2, f"{option} needs a file of its own")
+    assert other.read_text() == "a\tb\n" and list(tmp_path.iterdir()) == [other]
+
+
+@pytest.mark.parametrize(
+    ("output", "beside"),
+    [
+        ("c.tsv.gz", "c.rejects.tsv.gz"),
+        ("corpus.v1.2", "corpus.v1.2.rejects.tsv"),
+        ("corpus.en-de", "corpus.en-de.rejects.tsv"),
+        ("c.txt", "c.rejects.txt"),
+        ("/dev/null", None),
+        ("-", None),
+    ],
+)
+def test_the_name_of_the_rejects(output: str, beside: str | None) -> None:
+    assert _beside(output) == beside
+
+
+def test_files_of_two_sides(raw: Path, tmp_path: Path) -> None:
+    """Both are named in the pipe and on the page."""
+    sides = [row[:2] for row in rows(EXAMPLES)[:30]]
+    files = [tmp_path / f"m.{language}" for language in ("en", "de")]
+    for side, path in enumerate(files):
+        path.write_text("".join(f"{row[side]}\n" for row in sides))
+    pipe = clean("--dry-run", *files, "-o", tmp_path / "m.tsv").stdout
+    assert f"--whitespace {files[0]} {files[1]} |" in pipe
+    report = tmp_path / "m.html"
+    clean(*files, "--model", "en-de", "--report", report, "-o", tmp_path / "m.tsv")
+    assert f"--model en-de -o {tmp_path / 'm.tsv'} --min-score" in report.read_text()
+    result = clean(*files, "--scol", 2, "--tcol", 1, code=2)
+    says_one_line(result, 2, "--scol is for TSV and Parquet, not for moses")
+    says_one_line(clean(raw, tmp_path / "m.tmx", code=2), 2, "files of several formats: tmx, tsv")
+
+
+def test_exchanged_sides_of_a_memory(tmp_path: Path) -> None:
+    """The pipe reads them in the same order."""
+    memory, pairs = tmp_path / "m.tmx", "".join(EXAMPLES.read_text().splitlines(True)[:9])
+    invoke("bitext-convert", "--languages", "en,de", "-o", memory, data=pairs)
+    pipe = clean("--dry-run", memory, "--languages", "de,en", "-o", tmp_path / "c.tsv").stdout
+    assert "bitext-convert --from tmx --whitespace --languages de,en " in pipe
+    assert "--model en-de:de,en" in pipe
+
+
+def test_rows_of_one_column(raw: Path, tmp_path: Path) -> None:
+    one = tmp_path / "one.tsv"
+    one.write_text("The river is long.\nThe house is red.\n")
+    says_one_line(clean(one, code=65), 65, f"{one}:1: 1 column, expected at least 2")
+    clean(raw, "--max-bad", "50%", "-o", tmp_path / "c.tsv")
 
 
 def test_text_that_tells_no_language() -> None:

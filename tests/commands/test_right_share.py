@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from console import invoke, says_one_line, table
 
-from bitextfilter import SettingsError, rank
+from bitextfilter import InputError, SettingsError, rank
 from bitextfilter.scoring.calibration import general_calibration, with_share
 
 PAIRS = Path("examples/pairs.en-de.tsv")
@@ -61,6 +61,8 @@ def csv(text: str) -> list[list[str]]:
         (["--right-share", "0.3"], "--right-share needs a --min-score"),
         (["--right-share", "0.3", "--min-score", "strict"], "--right-share needs a --min-score"),
         (["--right-share", "1", "--min-score", "0.5"], "neither a share between 0 and 1 nor"),
+        (["--right-share", "0.3", "--min-score", "inf"], "with a --min-score from 0 to 1"),
+        (["--right-share", "0.3", "--min-score", "1.5"], "with a --min-score from 0 to 1"),
         (
             ["--right-share", "estimate", "--min-score", "0.5", "--similarity", "mlp"],
             "--right-share is for probabilities, and these are mlp",
@@ -77,3 +79,16 @@ def test_in_python() -> None:
         rank(pairs, min_score=0.5, right_share="all")
     with pytest.raises(SettingsError, match="right_share needs min_score"):
         rank(pairs, right_share=0.5)
+    with pytest.raises(SettingsError, match="the least score is 0 to 1, not 2"):
+        rank(pairs, min_score=2, right_share=0.5)
+    with pytest.raises(InputError, match="1 scores are no probabilities"):
+        rank([*pairs, ("a", "b", 5.0)], min_score=0.5, right_share=0.5)
+
+
+def test_scores_that_are_no_probabilities(scored: str) -> None:
+    words = ("--min-score", "0.5", "--right-share", "0.3")
+    result = invoke("bitext-rank", *words, data=scored + "a\tb\t5\n", code=65)
+    says_one_line(result, 65, "1 scores are no probabilities")
+    few = "".join(scored.splitlines(True)[:20])
+    words = ("--min-score", "0.5", "--right-share", "estimate")
+    assert "20 rows have a score: too few" in invoke("bitext-rank", *words, data=few).stderr

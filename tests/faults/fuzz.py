@@ -39,8 +39,8 @@ ATTACKS: dict[Attack, float] = {
     reports.judge: 2, reports.recommend: 0.5, paraphrases.tables: 1, paraphrases.make: 0.5,
     paraphrases.judge: 0.5, paraphrases.generate: 0.5, long_rows.pairs: 2, long_rows.texts: 1,
     long_rows.wide: 2, long_rows.huge: 0.1, trainings.language_model: 1, trainings.join: 0.5,
-    trainings.calibrate: 0.5,
-    trainings.three_languages: 1, trainings.encoder: 0.3, trainings.whole_model: 0.2, trainings.translator: 0.3,
+    trainings.calibrate: 0.5, trainings.whole_model: 0.3,
+    trainings.three_languages: 1, trainings.encoder: 0.3, trainings.translator: 0.3,
     trainings.classifier: 0.3, trainings.references: 0.3, trainings.embeddings: 0.3,
     trainings.tune: 0.2, trainings.downstream: 0.2,
 }  # fmt: skip

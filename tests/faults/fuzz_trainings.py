@@ -167,18 +167,18 @@ def encoder(bench: Bench) -> None:
 
 def whole_model(bench: Bench) -> None:
     """A whole model that gives finite scores, or one clear line."""
-    model, chooser, file = bench.folder / "whole", bench.chooser, (lambda n: corpus(bench, n))
-    reads = dict([file(200)])
+    model, chooser = bench.folder / "whole", bench.chooser
+    reads = dict([corpus(bench, 200)])
     words = [*reads, "--languages", "aa,ba", "--threads", "1", "-o", str(model)]
     for option, count in (("--development", 40), ("--classifier-pairs", 60)):
         if bench.chance(0.4):
-            path, bad = file(count)
+            path, bad = corpus(bench, count)
             reads[path] = bad
             words += [option, path]
     if bench.chance(0.3):
-        rows = [cut(row)[0].split(b"\t")[:2] for row in body(Path(file(30)[0]).read_bytes())[1]]
-        data = b"".join(b"\t".join([*row, b"0.5\n"]) for row in rows if len(row) == 2)
-        words += ["--graded", bench.file(data)]
+        each = body(Path(corpus(bench, 30)[0]).read_bytes())[1]
+        rows = [cut(row)[0].split(b"\t")[:2] for row in each]
+        words += ["--graded", bench.file(b"".join(b"\t".join([*row, b"0.5\n"]) for row in rows))]
     if bench.chance(0.3):
         words += ["--foreign", bench.file(lines(bench, 50)[0])]
     if bench.chance(0.3):

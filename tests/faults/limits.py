@@ -68,8 +68,6 @@ COMMANDS = {
     "segment": "bitext-segment apply --segmenter {model} -i {source} -o {out}",
     "embeddings": f"bitext-train-embeddings -q --languages aa,ba {SKIP_GRAM} --map dictionary"
     " --source-text {source} --target-text {target} --dictionary {files}/words.tsv -o {out}",
-    "whole model": "bitext-train -q {rows} --settings {files}/model.json --languages aa,ba"
-    " --development {files}/dev.tsv --threads 1 -o {out}",
     "encoder": "bitext-train-encoder --settings {files}/encoder.json --pairs {rows} -o {out}"
     f" {TRAIN}",
     "translator": "bitext-train-translator --settings {files}/translator.json --pairs {rows}"
