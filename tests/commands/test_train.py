@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -433,6 +434,31 @@ def test_a_training_of_something_else_does_not_go_on(
     done = train(data, data / "pairs.tsv", *words, "-o", tmp_path / "model", code=None)
     says_one_line(done, 78, "model.training is of another run", difference)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("removed", [1, 8, 25])
+def test_a_run_that_is_ended_while_it_removes_its_files(
+    data: Path, made: Path, tmp_path: Path, removed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same again finds nothing amiss in what is left."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    words = (data / "pairs.tsv", "--development", data / "dev.tsv", *INVENTED)
+    unlink, calls = os.unlink, 0
+
+    def interrupted(*words: Any, **options: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > removed:
+            raise KeyboardInterrupt
+        unlink(*words, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", interrupted)
+        train(data, *words, "-o", tmp_path / "model", code=130)
+    done = train(data, *words, "-o", tmp_path / "model", code=None)
+    assert done.exit_code == 0, done.stderr
+    assert load(tmp_path / "model").digest == load(made / "model").digest
+    assert not (tmp_path / "model.training").exists()
 
 
 def test_two_files_of_one_name(data: Path, tmp_path: Path, stop: Stop) -> None:
