@@ -31,7 +31,7 @@ from bitextfilter.commands.frame.training import (
 )
 from bitextfilter.corpus.formats.base import FORMATS, format_of
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.drafts import temporary_folder
+from bitextfilter.io.drafts import beside, temporary_folder
 from bitextfilter.io.files import locked, make_folder
 from bitextfilter.io.records import file_digest
 from bitextfilter.io.rows import Columns, Row
@@ -130,7 +130,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         work = output.with_name(output.name + ".training")
         make_folder(work)
         run.enter(locked(work))
-        claim(work, _plan(settings, config.to_dict()), ".*")
+        claim(work, _plan(settings, config.to_dict()))
     training = _training(run, settings, config, work)
     estimates = _estimates(run, training)
     if settings.dry_run:
@@ -139,7 +139,10 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         return
     _train(run, training, estimates, output)
     if not settings.keep:
-        shutil.rmtree(work)
+        gone = beside(work, "gone")  # whole or not at all: what is left is no run to go on with
+        shutil.rmtree(gone, ignore_errors=True)  # of a run that was ended here
+        work.rename(gone)
+        shutil.rmtree(gone)
 
 
 def _check(settings: _Settings, output: str) -> None:
