@@ -31,11 +31,11 @@ from bitextfilter.commands.frame.training import (
 )
 from bitextfilter.corpus.formats.base import FORMATS, format_of
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.drafts import beside, temporary_folder
+from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.files import locked, make_folder
 from bitextfilter.io.records import file_digest
 from bitextfilter.io.rows import Columns, Row
-from bitextfilter.io.work_folder import claim
+from bitextfilter.io.work_folder import PLAN, claim, read_plan
 from bitextfilter.models.folders import (
     CONFIG,
     check_replaceable,
@@ -124,14 +124,21 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     config = ModelConfig.from_dict(chosen.values())
     run.facts["seed"] = config.seed
     keep_freed_memory()
+    new = False
     if settings.dry_run:
         work = run.enter(temporary_folder())
     else:
         work = output.with_name(output.name + ".training")
         make_folder(work)
         run.enter(locked(work))
-        claim(work, _plan(settings, config.to_dict()))
-    training = _training(run, settings, config, work)
+        new = read_plan(work) is None
+        claim(work, _plan(run, settings, config.to_dict()))
+    try:
+        training = _training(run, settings, config, work)
+    except BaseException:
+        if new:  # nothing to go on with
+            _remove(work)
+        raise
     estimates = _estimates(run, training)
     if settings.dry_run:
         lines = [[stage, f"{seconds:.0f}"] for stage, seconds in estimates.items()]
@@ -139,10 +146,15 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         return
     _train(run, training, estimates, output)
     if not settings.keep:
-        gone = beside(work, "gone")  # whole or not at all: what is left is no run to go on with
-        shutil.rmtree(gone, ignore_errors=True)  # of a run that was ended here
-        work.rename(gone)
-        shutil.rmtree(gone)
+        _remove(work)
+
+
+def _remove(work: Path) -> None:
+    """Remove the folder of the stages: first the records, so that none is taken as done."""
+    order = sorted(work.iterdir(), key=lambda p: (p.name == PLAN, p.suffix != ".json"))
+    for path in order:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    work.rmdir()
 
 
 def _check(settings: _Settings, output: str) -> None:
@@ -153,7 +165,7 @@ def _check(settings: _Settings, output: str) -> None:
     if [*given, settings.foreign].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     if any(weighted(text, "--graded")[0] == "-" for text in settings.graded):
-        raise click.UsageError("--graded is read late: it cannot be stdin")
+        raise click.UsageError("--graded cannot be stdin")
     if settings.foreign == "-":
         raise click.UsageError("--foreign is read late: it cannot be stdin")
     for name in (settings.encoder, settings.start):
@@ -161,7 +173,7 @@ def _check(settings: _Settings, output: str) -> None:
             find_model(str(name))
 
 
-def _plan(settings: _Settings, config: Mapping[str, Any]) -> dict[str, Any]:
+def _plan(run: Run, settings: _Settings, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that the model depends on."""
     graded = [weighted(text, "--graded") for text in settings.graded]
     groups: dict[str, Sequence[str | None]] = {
@@ -178,6 +190,8 @@ def _plan(settings: _Settings, config: Mapping[str, Any]) -> dict[str, Any]:
         if path is not None
     }
     contents["the weights of --graded"] = [weight for _, weight in graded]
+    for name in ("scol", "tcol", "header", "on_error"):
+        contents[f"--{name.replace('_', '-')}"] = getattr(run.row_settings, name)
     models = {
         name: model and model_digest(find_model(model))
         for name, model in (("--encoder", settings.encoder), ("--start", settings.start))
@@ -194,11 +208,8 @@ def _training(run: Run, settings: _Settings, config: Any, work: Path) -> ModelTr
     """Return the stages, of which the first, to read the pairs, is done."""
     from bitextfilter.training.model_training import ModelFiles, ModelTraining, Place
 
-    def graded() -> list[Any]:
-        return [graded_pairs(run, text) for text in settings.graded]
-
     names = [Path(path).name for path in settings.files]
-    files = ModelFiles(names, settings.foreign, graded)
+    files = ModelFiles(names, settings.foreign)
     place = Place(work, run.common.device, run.common.threads, run.note)
     languages = settings.languages or ("", "")
     training = ModelTraining(languages, config, files, place, settings.encoder)
@@ -223,7 +234,8 @@ def _given(run: Run, settings: _Settings) -> GivenPairs:
     more = [_pairs(run, path, settings.languages) for path in settings.classifier_pairs]
     path = settings.development
     development = None if path is None else _pairs(run, path, settings.languages)
-    return GivenPairs(files, more, development)
+    graded = [graded_pairs(run, text) for text in settings.graded]
+    return GivenPairs(files, more, development, graded)
 
 
 def _pairs(run: Run, path: str, languages: tuple[str, str] | None) -> list[Pair]:

@@ -74,22 +74,18 @@ def _trial(training: ModelTraining, parts: Divided, folder: Path) -> ModelTraini
     draw = random.Random(training.config.seed)
     total = sum(map(len, parts.files))
     share = min(1.0, _PAIRS / total)
-    some = [
-        [
-            pairs[place]
-            for place in sorted(draw.sample(range(len(pairs)), round(share * len(pairs))))
-        ]
-        for pairs in parts.files
-    ]
-    every = [pair for pairs in some for pair in pairs] or parts.files[0][:1]
+    every = []
+    for pairs in parts.files:
+        places = draw.sample(range(len(pairs)), math.ceil(share * len(pairs)))
+        every += [pairs[place] for place in sorted(places)]
     place = training.place._replace(work=folder, note=lambda _: None)
     trial = replace(
         training,
         config=_short(training.config, len(every)),
-        files=ModelFiles(["trial"], training.files.foreign, list),
+        files=ModelFiles(["trial"], training.files.foreign),
         place=place,
     )
-    trial.write_pairs(Divided([every], parts.development, 0, 0))
+    trial.write_pairs(Divided([every], [], parts.development, 0, 0))
     return trial
 
 
@@ -125,7 +121,7 @@ def _classifier_seconds(
     """Train the classifier of the trial; returns the seconds of the whole stages."""
     every = sum(map(len, training.positives()))
     (pairs,) = trial.read_pairs().files
-    trial.write_pairs(Divided([pairs[:: -(-len(pairs) // _FOR_CLASSIFIER)]], [], 0, 0))
+    trial.write_pairs(Divided([pairs[:: -(-len(pairs) // _FOR_CLASSIFIER)]], [], [], 0, 0))
     begun = time.monotonic()
     made = trial.make_examples()
     taken, clock = time.monotonic() - begun, _Clock()
@@ -146,8 +142,9 @@ def _classifier_seconds(
 
 def _search_seconds(training: ModelTraining, rows: int) -> float:
     """Return the seconds of a search for the nearest of some rows, by one of fewer."""
-    normal = np.random.default_rng(1).standard_normal((_PAIRS, 512))
+    fewer = min(_PAIRS, rows)
+    normal = np.random.default_rng(1).standard_normal((fewer, 512))
     vectors = unit_rows(normal.astype(np.float32))
     begun = time.monotonic()
     nearest(vectors, vectors, CANDIDATES, training.place.threads)
-    return (time.monotonic() - begun) * (rows / _PAIRS) ** 2
+    return (time.monotonic() - begun) * (rows / fewer) ** 2

@@ -67,6 +67,7 @@ POSITIVES = 60_000
 """Positives of all files together, unless ``PAIRS_PER_FILE`` of each are more."""
 _WORDS = "words"
 """The kind of the classifier."""
+_FIXED = ("count", "kind", "negatives", "quantise", "start")
 _OF_SENTENCES = ("features", "surface")
 """Settings of classifiers of the other kind."""
 _CLASSIFIER = {"keep": "last", "held_out": 0.02, "precision": "bfloat16"}
@@ -82,13 +83,21 @@ def epochs_for(pairs: int) -> int:
     return int(min(max(300_000 / max(pairs, 1), 3), 10))
 
 
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+def _nested(name: str, values: Any) -> dict[str, Any]:
     """Return settings with ``training.passes`` as ``passes`` in the group ``training``."""
     made: dict[str, Any] = {}
-    for name, value in values.items():
-        group, dot, rest = name.partition(".")
-        made[group] = {**made.get(group, {}), rest: value} if dot else value
+    for path, value in _mapping(name, values).items():
+        group, dot, rest = path.partition(".")
+        before = _mapping(f"{name}.{group}", made.get(group, {})) if dot else {}
+        made[group] = {**before, rest: value} if dot else value
     return made
+
+
+def _mapping(name: str, values: Any) -> Mapping[str, Any]:
+    """Return settings. Raises SettingsError for anything else."""
+    if not isinstance(values, Mapping):
+        raise SettingsError(f"{name}: settings are names and values, not {values!r}")
+    return values
 
 
 @dataclass(frozen=True)
@@ -111,9 +120,12 @@ class ModelConfig(Settings):
         if unknown := sorted(set(values).difference(known)):
             raise SettingsError(f"settings: {none_of(unknown[0], known)}")
         seed = values.get("seed", 1)
-        given = {name: _nested(values.get(name, {})) for name in _GROUPS}
-        for group in given.values():
-            group["training"] = {"seed": seed, **group.get("training", {})}
+        given = {name: _nested(name, values.get(name, {})) for name in _GROUPS}
+        for name, group in given.items():
+            own = _mapping(f"{name}.training", group.get("training", {}))
+            group["training"] = {"seed": seed, **own}
+        if fixed := sorted(set(given["classifier"]).intersection(_FIXED)):
+            raise SettingsError(f"classifier.{fixed[0]} cannot be set: it is of the recipe")
         alone = {name: values[name] for name in _ALONE if name in values}
         config = cls(EncoderConfig.from_dict(given["encoder"]), given["classifier"], **alone)
         config.classifier_config(1)
@@ -153,12 +165,14 @@ class GivenPairs(NamedTuple):
     """Of the classifier alone."""
     development: list[Pair] | None
     """None: some of *files* are taken."""
+    graded: list[GradedPairs]
 
 
 class Divided(NamedTuple):
     """Distinct training pairs that share no side with a development pair."""
 
     files: list[list[Pair]]
+    more: list[list[Pair]]
     development: list[Pair]
     duplicates: int
     known: int
@@ -183,12 +197,19 @@ def divided(given: GivenPairs, seed: int) -> Divided:
         development = random.Random(seed).sample(every, count)
     if not development:
         raise InputError("too few pairs: none is left to validate on")
-    sides = [{pair[side] for pair in development} for side in (0, 1)]
-    kept = [[p for p in pairs if p[0] not in sides[0] and p[1] not in sides[1]] for pairs in files]
+    kept = [_apart(pairs, development) for pairs in files]
     if not any(kept):
         raise InputError("every pair is a development pair: none is left to train on")
-    left = sum(map(len, kept))
-    return Divided(kept, development, total - len(seen), len(seen) - left)
+    drawn_from = len(development) if given.development is None else 0
+    known = len(seen) - sum(map(len, kept)) - drawn_from
+    more = [_apart(pairs, development) for pairs in given.more]
+    return Divided(kept, more, development, total - len(seen), known)
+
+
+def _apart(pairs: Sequence[Pair], others: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs that have no text of others on the same side."""
+    sources, targets = ({pair[side] for pair in others} for side in (0, 1))
+    return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
 
 
 class ModelFiles(NamedTuple):
@@ -198,7 +219,6 @@ class ModelFiles(NamedTuple):
     """Of the files of pairs, without folders."""
     foreign: str | None
     """Sentences in neither language, one a line."""
-    graded: Callable[[], list[GradedPairs]]
 
 
 class Place(NamedTuple):
@@ -244,7 +264,7 @@ class ModelTraining:
     def gather(self, given: GivenPairs) -> dict[str, Any]:
         """Write the distinct pairs of each file, and the development pairs."""
         parts = divided(given, self.config.seed)
-        self.write_pairs(parts, given.more)
+        self.write_pairs(parts, given.graded)
         rows = [list(row) for row in zip(self.files.names, map(len, parts.files), strict=True)]
         return {
             "files": rows,
@@ -254,9 +274,18 @@ class ModelTraining:
             "known": parts.known,
         }
 
-    def write_pairs(self, parts: Divided, more: Sequence[Sequence[Pair]] = ()) -> None:
-        """Write training pairs, the classifier's own, and development pairs."""
-        for name, files in (("pairs", parts.files), ("more", more)):
+    def write_pairs(self, parts: Divided, graded: Sequence[GradedPairs] = ()) -> None:
+        """Write training pairs, the classifier's own, graded ones, and development pairs."""
+        rows: list[list[tuple[str, ...]]] = [
+            [(*p, repr(g), repr(one.weight)) for p, g in zip(one.pairs, one.grades, strict=True)]
+            for one in graded
+        ]
+        groups: dict[str, Sequence[Sequence[tuple[str, ...]]]] = {
+            "pairs": parts.files,
+            "more": parts.more,
+            "graded": rows,
+        }
+        for name, files in groups.items():
             make_folder(self.place.work / name)
             for number, pairs in enumerate(files):
                 _write(self.place.work / name / f"{number:03}.tsv", pairs)
@@ -264,7 +293,17 @@ class ModelTraining:
 
     def read_pairs(self) -> Divided:
         """Read the pairs of :meth:`write_pairs`."""
-        return Divided([_read(path) for path in self._paths("pairs")], self._development, 0, 0)
+        files, more = ([_read(p) for p in self._paths(name)] for name in ("pairs", "more"))
+        return Divided(files, more, self._development, 0, 0)
+
+    def _graded(self) -> list[GradedPairs]:
+        """Read the graded pairs."""
+        sets = []
+        for path in self._paths("graded"):
+            rows = [line.split("\t") for line in read_lines(path)]
+            pairs, grades = [(r[0], r[1]) for r in rows], [float(r[2]) for r in rows]
+            sets.append(GradedPairs(pairs, grades, float(rows[0][3]) if rows else 1.0))
+        return sets
 
     def train_encoder(self, report: Report) -> dict[str, Any]:
         """Train the encoder, or take the one that is given; returns its error in percent."""
@@ -318,7 +357,7 @@ class ModelTraining:
         ]
         paths = [*self._paths("pairs"), *self._paths("more")]
         text = [pair for path in paths for pair in _read(path)]
-        return Examples(right, wrong, (), contrasts, self.files.graded(), text).apart()
+        return Examples(right, wrong, (), contrasts, self._graded(), text).apart()
 
     def find_cuts(self, command: str) -> dict[str, Any]:
         """Give the model a threshold for each measure but the probability, by damaged pairs."""
@@ -373,7 +412,7 @@ class ModelTraining:
         return load(naming_pair(name, self.languages), self.place.device, self.place.threads)
 
     def _paths(self, folder: str) -> list[Path]:
-        return sorted((self.place.work / folder).iterdir())
+        return sorted((self.place.work / folder).glob("*.tsv"))
 
     def _lines(self, name: str) -> Iterator[list[str]]:
         lines = read_lines(self.place.work / f"{name}.tsv")
@@ -383,7 +422,7 @@ class ModelTraining:
 _EXAMPLES = ("positives", "negatives", "contrasts")
 
 
-def _write(path: Path, pairs: Sequence[Pair]) -> None:
+def _write(path: Path, pairs: Sequence[tuple[str, ...]]) -> None:
     with open_output(path) as file:
         file.writelines("\t".join(pair).encode() + b"\n" for pair in pairs)
 

@@ -408,10 +408,10 @@ def test_a_training_that_is_done_is_not_done_again(
         ("--languages aa,ca", "languages"),
         ("--start en-de", "--start"),
         ("--encoder en-de", "--encoder"),
-        ("--graded scored.tsv", "--graded scored.tsv was not given"),
-        ("--classifier-pairs distinct.tsv", "--classifier-pairs distinct.tsv was not given"),
-        ("--foreign dev.tsv", "--foreign dev.tsv was not given"),
-        ("--development distinct.tsv", "--development d"),
+        ("--graded scored.tsv", "--graded 1, scored.tsv, was not given"),
+        ("--classifier-pairs distinct.tsv", "--classifier-pairs 1, distinct.tsv, was not given"),
+        ("--foreign dev.tsv", "--foreign 1, dev.tsv, was not given"),
+        ("--development distinct.tsv", "--development 1, d"),
         ("--scol 2 --tcol 1", "col"),
     ],
 )
@@ -472,7 +472,7 @@ def test_two_files_of_one_name(data: Path, tmp_path: Path, stop: Stop) -> None:
     stop("encoder", 2)
     train(data, *words, code=130)
     write(files[0], pairs[:80])
-    says_one_line(train(data, *words, code=None), 78, "is of another run: ", "pairs.tsv was ")
+    says_one_line(train(data, *words, code=None), 78, "is of another run: ", "pairs.tsv, was ")
 
 
 def test_an_encoder_is_taken(data: Path, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def naive(files: list[list[Pair]], development: list[Pair]) -> Divided:
             else:
                 mine.append(pair)
             before.append(pair)
-    return Divided(kept, development, duplicates, known)
+    return Divided(kept, [], development, duplicates, known)
 
 
 @given(FILES, st.none() | st.lists(st.tuples(SIDES, SIDES), max_size=3), st.integers(0, 9))
@@ -58,7 +58,7 @@ def test_pairs_are_divided_as_by_comparing_all(
 ) -> None:
     copies = [list(pairs) for pairs in files]
     try:
-        found = divided(GivenPairs(files, [], development), seed)
+        found = divided(GivenPairs(files, [], development, []), seed)
     except InputError as error:
         distinct = len({pair for pairs in files for pair in pairs})
         if "validate" in str(error):
@@ -67,19 +67,27 @@ def test_pairs_are_divided_as_by_comparing_all(
             assert development is None or not any(naive(files, development).files)
         return
     assert files == copies, "what is given stays as it is"
-    assert found == naive(files, found.development)
+    wanted = naive(files, found.development)
+    drawn = len(found.development) if development is None else 0
+    assert found == wanted._replace(known=wanted.known - drawn)
     assert any(found.files)
     if development is None:
         distinct = len({pair for pairs in files for pair in pairs})
         assert len(set(found.development)) == len(found.development) == distinct // 10
-        assert found == divided(GivenPairs(files, [], None), seed)
+        assert found == divided(GivenPairs(files, [], None, []), seed)
     else:
         assert found.development == development
 
 
+def test_the_classifiers_own_pairs_are_none_of_the_development() -> None:
+    pairs = [[("a", "b"), ("c", "d"), ("e", "b")]]
+    found = divided(GivenPairs([[("x", "y")]], pairs, [("a", "b")], []), 1)
+    assert found.more == [[("c", "d")]] and found.known == 0
+
+
 def test_the_seed_draws_the_development_pairs() -> None:
     pairs = [(f"a{n}", f"b{n}") for n in range(20 * DEVELOPMENT_PAIRS)]
-    halves = GivenPairs([pairs[:5000], pairs[5000:]], [], None)
+    halves = GivenPairs([pairs[:5000], pairs[5000:]], [], None, [])
     one, other = (set(divided(halves, seed).development) for seed in (1, 2))
     assert len(one) == len(other) == DEVELOPMENT_PAIRS and len(one & other) < 200
     assert all(one & set(pairs) for pairs in halves.files), "of every file"
@@ -97,7 +105,7 @@ def test_too_few_pairs(
     files: list[list[Pair]], development: list[Pair] | None, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        divided(GivenPairs(files, [], development), 1)
+        divided(GivenPairs(files, [], development, []), 1)
 
 
 def test_epochs_of_the_classifier() -> None:
@@ -210,8 +218,8 @@ def toy_training(work: Path, count: int, values: Mapping[str, Any] = VALUES) -> 
     work.mkdir()
     config = ModelConfig.from_dict(values)
     place = Place(work, "cpu", 1, lambda _: None)
-    training = ModelTraining(("aa", "ba"), config, ModelFiles(["pairs"], None, list), place)
-    facts = training.gather(GivenPairs([invented_pairs(count, 3)], [], None))
+    training = ModelTraining(("aa", "ba"), config, ModelFiles(["pairs"], None), place)
+    facts = training.gather(GivenPairs([invented_pairs(count, 3)], [], None, []))
     assert facts["files"] == [["pairs", count - count // 10]]
     assert facts["pairs"] == count - facts["development"] == count - count // 10
     return training
