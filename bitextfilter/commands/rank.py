@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _SIDES = ("source", "target")
 _EVEN = 0.5
 """The balanced cut of probabilities, whatever the share of right rows."""
-_FEW = 100
+_FEW = 50
 """Scored rows below which an estimated share gets a warning."""
 
 

@@ -20,7 +20,7 @@ from bitextfilter.training.model_training import (
     ModelFiles,
     ModelTraining,
 )
-from bitextfilter.training.settings import count_updates
+from bitextfilter.training.settings import TrainingSettings, count_updates
 
 _PAIRS = 4000
 """Pairs of the trial."""
@@ -91,13 +91,19 @@ def _trial(training: ModelTraining, parts: Divided, folder: Path) -> ModelTraini
 
 def _short(config: ModelConfig, pairs: int) -> ModelConfig:
     """Return the same settings for a few updates of the encoder, and an epoch of the classifier."""
-    training = replace(
-        config.encoder.fitting(pairs).training, updates=_UPDATES, validate_every=_UPDATES
-    )
+    fitted = config.encoder.fitting(pairs).training
+    updates = min(_UPDATES, _updates_of(fitted, pairs))
+    block = max(1, fitted.mega_batch)
+    training = replace(fitted, updates=updates, validate_every=-(-updates // block) * block)
     classifier = {**config.classifier, "training": {**config.classifier["training"], "epochs": 1}}
     return replace(
         config, encoder=replace(config.encoder, training=training), classifier=classifier
     )
+
+
+def _updates_of(fitted: TrainingSettings, pairs: int) -> int:
+    """Return the updates of an encoder's training."""
+    return fitted.updates or count_updates(pairs, fitted.passes, fitted.batch_size)
 
 
 def _encoder_seconds(trial: ModelTraining, config: ModelConfig, parts: Divided) -> float:
@@ -106,7 +112,9 @@ def _encoder_seconds(trial: ModelTraining, config: ModelConfig, parts: Divided) 
     trial.train_encoder(clock)
     times, mega = clock.times, config.encoder.training.mega_batch
     fitted = config.encoder.fitting(total).training
-    updates = fitted.updates or count_updates(total, fitted.passes, fitted.batch_size)
+    updates = _updates_of(fitted, total)
+    if len(times) <= _SOME + 1:
+        return (times[-1] - clock.begun) * updates / len(times)
     *gaps, negatives = np.sort(np.diff(times)[:-1])  # before the longest, negatives are sought
     each = float(np.mean(gaps))
     validation = max(0.0, times[-1] - times[-2] - each)

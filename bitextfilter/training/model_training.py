@@ -25,7 +25,7 @@ from bitextfilter.evaluation.thresholds import (
     estimate_cuts,
 )
 from bitextfilter.io.files import make_folder, open_output, read_lines, write_whole
-from bitextfilter.io.records import read_record, write_record
+from bitextfilter.io.records import paths_within, read_record, write_record
 from bitextfilter.models.folders import (
     ATTRIBUTION,
     CARD,
@@ -412,7 +412,7 @@ class ModelTraining:
         return load(naming_pair(name, self.languages), self.place.device, self.place.threads)
 
     def _paths(self, folder: str) -> list[Path]:
-        return sorted((self.place.work / folder).glob("*.tsv"))
+        return [path for path in paths_within(self.place.work / folder) if path.suffix == ".tsv"]
 
     def _lines(self, name: str) -> Iterator[list[str]]:
         lines = read_lines(self.place.work / f"{name}.tsv")

@@ -213,7 +213,7 @@ def test_subcommands_options_and_errors_are_handed_on() -> None:
     ("line", "suggestion"),
     [
         ("scroe", "no command is called 'scroe'; did you mean score?"),
-        ("train", "; did you mean train-classifier, train-combiner, train-embeddings,"),
+        ("train-e", "; did you mean train-embeddings or train-encoder?"),
         ("evaluate stss", "; did you mean sts?"),
         ("models shwo", "; did you mean show?"),
         ("dedup --match normalized", "; did you mean normalised?"),
