@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from bitextfilter.commands.frame.training import (
 from bitextfilter.corpus.formats.base import FORMATS, format_of
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.drafts import temporary_folder
-from bitextfilter.io.files import locked, make_folder
+from bitextfilter.io.files import locked, make_folder, read_lines
 from bitextfilter.io.records import file_digest
 from bitextfilter.io.rows import Columns, Row
 from bitextfilter.io.work_folder import PLAN, claim, read_plan
@@ -63,7 +63,8 @@ class _Settings:
     )
     development: str | None = option(
         "--development FILE",
-        "Pairs to validate on, of the kind of text to be scored  [default: 1,000 of PAIRS]",
+        "Pairs to validate on, of the kind of text to be scored  [default: 1,000 of PAIRS, or a"
+        " tenth]",
     )
     foreign: str | None = option(
         "--foreign FILE", "Sentences in other languages, one a line, that crawls have by mistake."
@@ -135,11 +136,11 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         claim(work, _plan(run, settings, config.to_dict()))
     try:
         training = _training(run, settings, config, work)
+        estimates = _estimates(run, training)
     except BaseException:
         if new:  # nothing to go on with
             _remove(work)
         raise
-    estimates = _estimates(run, training)
     if settings.dry_run:
         lines = [[stage, f"{seconds:.0f}"] for stage, seconds in estimates.items()]
         run.output("-").write(_table([["stage", "estimate"], *lines]))
@@ -167,7 +168,10 @@ def _check(settings: _Settings, output: str) -> None:
     if any(weighted(text, "--graded")[0] == "-" for text in settings.graded):
         raise click.UsageError("--graded cannot be stdin")
     if settings.foreign == "-":
-        raise click.UsageError("--foreign is read late: it cannot be stdin")
+        raise click.UsageError("--foreign cannot be stdin")
+    for path in given:
+        if FORMATS[format_of(path) or "tsv"].read_files > 1:
+            raise click.UsageError(f"{path}: of several files; bitext-convert makes one of them")
     for name in (settings.encoder, settings.start):
         if name not in (None, _NONE):
             find_model(str(name))
@@ -201,7 +205,8 @@ def _plan(run: Run, settings: _Settings, config: Mapping[str, Any]) -> dict[str,
 
 
 def _digest(path: str) -> str:
-    return file_digest(path)[:12] if Path(path).is_file() else "a pipe"
+    piped = path == "-" or (Path(path).exists() and not Path(path).is_file())
+    return "a pipe" if piped else file_digest(path)[:12]
 
 
 def _training(run: Run, settings: _Settings, config: Any, work: Path) -> ModelTraining:
@@ -209,19 +214,40 @@ def _training(run: Run, settings: _Settings, config: Any, work: Path) -> ModelTr
     from bitextfilter.training.model_training import ModelFiles, ModelTraining, Place
 
     names = [Path(path).name for path in settings.files]
-    files = ModelFiles(names, settings.foreign)
+    others = [settings.development, settings.foreign, *settings.classifier_pairs]
+    others += [weighted(text, "--graded")[0] for text in settings.graded]
+    files = ModelFiles(names, [Path(path).name for path in others if path is not None])
     place = Place(work, run.common.device, run.common.threads, run.note)
     languages = settings.languages or ("", "")
     training = ModelTraining(languages, config, files, place, settings.encoder)
     known, begun = training.record("pairs"), time.monotonic()
     if known is None:
         given = _given(run, settings)
-        languages = settings.languages or _languages(settings, given.files[0])
+        languages = settings.languages or _languages(settings, next(filter(None, given.files)))
+        _check_encoder(settings.encoder, languages)
+        if settings.foreign is not None:
+            foreign = list(read_lines(settings.foreign))
+            training = replace(training, files=files._replace(foreign=foreign))
         training = training.of(languages, _start(settings, languages))
         known = training.keep_record("pairs", _gathered(run, training, given), begun)
+    elif "a pipe" in _plan(run, settings, {}).values():
+        run.warn("goes on with the pairs that were read before; the pipe is not read again")
     languages = known["languages"][0], known["languages"][1]
     _tell_pairs(run, known)
     return training.of(languages, _start(settings, languages))
+
+
+def _check_encoder(name: str | None, languages: tuple[str, str]) -> None:
+    """Raise SettingsError for an encoder of other languages, or of more than two."""
+    from bitextfilter.languages import find_language
+    from bitextfilter.models.folders import all_languages_of
+
+    known = () if name is None else all_languages_of(name)
+    if len(known) > 2:
+        remedy = "bitext-models prune makes a model of two of them"
+        raise SettingsError(f"--encoder {name} is of {len(known)} languages; {remedy}")
+    if known and tuple(find_language(each, known) for each in languages) != known:
+        raise SettingsError(f"--encoder {name} is of {','.join(known)}, not {','.join(languages)}")
 
 
 def _given(run: Run, settings: _Settings) -> GivenPairs:
@@ -241,8 +267,6 @@ def _given(run: Run, settings: _Settings) -> GivenPairs:
 def _pairs(run: Run, path: str, languages: tuple[str, str] | None) -> list[Pair]:
     """Read the pairs of a file of any format."""
     before, form = run.row_settings, format_of(path) or "tsv"
-    if FORMATS[form].read_files > 1:
-        raise click.UsageError(f"{path}: of several files; bitext-convert makes one of them")
     if form in ("tsv", "parquet", "arrow"):
         windows = run.windows(run.rows(file=path))
     else:
@@ -269,12 +293,16 @@ def _languages(settings: _Settings, pairs: Sequence[Pair]) -> tuple[str, str]:
 def _start(settings: _Settings, languages: tuple[str, str]) -> str | None:
     """Return the model whose classifier is trained further, if there is one."""
     from bitextfilter.cleaning.choice import MANY
+    from bitextfilter.languages import find_language
     from bitextfilter.models.folders import all_languages_of
 
     if settings.start is not None:
         return None if settings.start == _NONE else settings.start
     known = {name: all_languages_of(name) for name in shipped_models()}
-    shared = {name: sum(each in own for each in languages) for name, own in known.items()}
+    shared = {
+        name: sum(find_language(each, own) is not None for each in languages)
+        for name, own in known.items()
+    }
     best = max(known, key=lambda name: (shared[name], name != MANY, -len(name)))
     return best if shared[best] else None
 
@@ -282,6 +310,7 @@ def _start(settings: _Settings, languages: tuple[str, str]) -> str | None:
 def _gathered(run: Run, training: ModelTraining, given: GivenPairs) -> dict[str, Any]:
     """Keep the pairs, and measure the shipped model of their languages."""
     from bitextfilter.cleaning.choice import model_of
+    from bitextfilter.scoring.row_checks import column_doubt
 
     facts = {**training.gather(given), "languages": training.languages}
     try:
@@ -289,6 +318,10 @@ def _gathered(run: Run, training: ModelTraining, given: GivenPairs) -> dict[str,
     except SettingsError:
         return facts
     model = run.load(shipped, run.common.device, run.common.threads)
+    for name, pairs in zip(training.files.names, given.files, strict=True):
+        sources, targets = ([pair[side] for pair in pairs[:CHECKED_ROWS]] for side in (0, 1))
+        if doubt := pairs and column_doubt(sources, targets, model.processor):
+            run.warn(f"{name}: {doubt} (--scol and --tcol choose columns)")
     return {**facts, "shipped": shipped, "shipped_error": training.recovery_error(model)}
 
 
@@ -297,16 +330,16 @@ def _tell_pairs(run: Run, known: Mapping[str, Any]) -> None:
     source, target = known["languages"]
     run.note(
         f"{source},{target}: {known['pairs']:,} pairs, {known['development']:,} to validate on;"
-        f" left out: {known['duplicates']:,} twice there, {known['known']:,} with a sentence of the"
-        " latter"
+        f" left out: {known['duplicates']:,} duplicates, {known['known']:,} that share a sentence"
+        " with a development pair"
     )
     if known["pairs"] < _FEW:
         run.warn(f"fewer than {_FEW:,} pairs: a model will miss wrong names and figures")
     if "shipped" in known:
         name = known["shipped"].partition(":")[0]
         run.note(
-            f"try {name} first, which is shipped: {known['shipped_error']:.2f} % of the"
-            " development sentences do not find their translation by it"
+            f"the shipped {name} may be enough: {known['shipped_error']:.2f} % of the development"
+            " sentences do not find their translation by it"
         )
 
 
@@ -338,14 +371,17 @@ class _Reporter(TrainingReporter):
         """*expected*: seconds of the stage, and of those after it."""
         super().__init__(run, error)
         self._expected, self._begun = expected, time.monotonic()
+        self._before: int | None = None
 
     def figures(self, progress: Progress, updates: int) -> list[str]:
         """Return the losses, and the time left."""
         own, after = self._expected
-        left = max(0.0, own - (time.monotonic() - self._begun))
-        share = progress.update / updates
-        rest = (1 - share) * (time.monotonic() - self._begun) / max(share, 1e-9)
-        left = rest if share > _TOLD else left
+        if self._before is None:
+            self._before = progress.update - 1  # updates of a run that was interrupted
+        done, rest = progress.update - self._before, updates - progress.update
+        left = rest / updates * own
+        if done > _TOLD * updates:
+            left = rest * (time.monotonic() - self._begun) / done
         return [*super().figures(progress, updates), f"{duration(left + after)} left in all"]
 
 

@@ -448,9 +448,9 @@ def fit_classifier(
     epoch = -(-len(parts[0]) // size)
 
     def batches(first: int) -> Iterator[Indices]:
-        if first:
-            torch.set_rng_state(learner.epoch_begun)
         skipped = first % epoch
+        if skipped:  # the order of an epoch is drawn at its beginning
+            torch.set_rng_state(learner.epoch_begun)
         while True:
             learner.epoch_begun = torch.get_rng_state()
             yield from islice(pairs.batches(parts[0], size), skipped, None)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bitextfilter.io.drafts import temporary_folder
+from bitextfilter.io.files import read_lines
 from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.training.classifier_examples import CANDIDATES, nearest
 from bitextfilter.training.loop import Progress
@@ -82,7 +83,7 @@ def _trial(training: ModelTraining, parts: Divided, folder: Path) -> ModelTraini
     trial = replace(
         training,
         config=_short(training.config, len(every)),
-        files=ModelFiles(["trial"], training.files.foreign),
+        files=ModelFiles(["trial"], (), list(read_lines(training.place.work / "foreign.txt"))),
         place=place,
     )
     trial.write_pairs(Divided([every], [], parts.development, 0, 0))
@@ -140,6 +141,7 @@ def _classifier_seconds(
     counts = {name: count * times for name, count in made.items()}
     if most := training.config.negatives:
         counts["negatives"] = min(counts["negatives"], most)
+    counts["graded"] = sum(len(one.pairs) for one in training.graded())
     rows = sum(counts.values()) * (1 - 2 * config.training.held_out)
     updates = config.training.epochs * math.ceil(rows / config.training.batch_size)
     return {

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bitextfilter import __version__
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.pair_scoring import NoiseTest, noise_test
 from bitextfilter.evaluation.thresholds import (
@@ -30,6 +29,7 @@ from bitextfilter.models.folders import (
     ATTRIBUTION,
     CARD,
     copy_model,
+    find_model,
     model_digest,
     naming_pair,
     writing_folder,
@@ -67,7 +67,7 @@ POSITIVES = 60_000
 """Positives of all files together, unless ``PAIRS_PER_FILE`` of each are more."""
 _WORDS = "words"
 """The kind of the classifier."""
-_FIXED = ("count", "kind", "negatives", "quantise", "start")
+_FIXED = ("count", "kind", "negatives", "quantise", "start", "features", "surface")
 _OF_SENTENCES = ("features", "surface")
 """Settings of classifiers of the other kind."""
 _CLASSIFIER = {"keep": "last", "held_out": 0.02, "precision": "bfloat16"}
@@ -203,6 +203,7 @@ def divided(given: GivenPairs, seed: int) -> Divided:
     drawn_from = len(development) if given.development is None else 0
     known = len(seen) - sum(map(len, kept)) - drawn_from
     more = [_apart(pairs, development) for pairs in given.more]
+    known += sum(map(len, given.more)) - sum(map(len, more))
     return Divided(kept, more, development, total - len(seen), known)
 
 
@@ -212,13 +213,23 @@ def _apart(pairs: Sequence[Pair], others: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
 
 
+def _graded_apart(graded: GradedPairs, others: Sequence[Pair]) -> GradedPairs:
+    """Return :func:`_apart` of graded pairs."""
+    left = set(_apart(graded.pairs, others))
+    kept = [place for place, pair in enumerate(graded.pairs) if pair in left]
+    pairs, grades = [graded.pairs[n] for n in kept], [graded.grades[n] for n in kept]
+    return GradedPairs(pairs, grades, graded.weight)
+
+
 class ModelFiles(NamedTuple):
     """The files of a model's training beside its pairs."""
 
     names: Sequence[str]
     """Of the files of pairs, without folders."""
-    foreign: str | None
-    """Sentences in neither language, one a line."""
+    others: Sequence[str]
+    """Of all other files."""
+    foreign: Sequence[str] = ()
+    """Sentences in neither language."""
 
 
 class Place(NamedTuple):
@@ -264,14 +275,16 @@ class ModelTraining:
     def gather(self, given: GivenPairs) -> dict[str, Any]:
         """Write the distinct pairs of each file, and the development pairs."""
         parts = divided(given, self.config.seed)
-        self.write_pairs(parts, given.graded)
-        rows = [list(row) for row in zip(self.files.names, map(len, parts.files), strict=True)]
+        graded = [_graded_apart(one, parts.development) for one in given.graded]
+        self.write_pairs(parts, graded)
+        left_out = sum(len(one.pairs) for one in given.graded) - sum(len(g.pairs) for g in graded)
+        rows = zip(self.files.names, map(len, parts.files), strict=True)
         return {
-            "files": rows,
+            "files": [*map(list, rows), *([name, None] for name in self.files.others)],
             "pairs": sum(map(len, parts.files)),
             "development": len(parts.development),
             "duplicates": parts.duplicates,
-            "known": parts.known,
+            "known": parts.known + left_out,
         }
 
     def write_pairs(self, parts: Divided, graded: Sequence[GradedPairs] = ()) -> None:
@@ -290,13 +303,14 @@ class ModelTraining:
             for number, pairs in enumerate(files):
                 _write(self.place.work / name / f"{number:03}.tsv", pairs)
         _write(self.place.work / "development.tsv", parts.development)
+        _write(self.place.work / "foreign.txt", [(text,) for text in self.files.foreign])
 
     def read_pairs(self) -> Divided:
         """Read the pairs of :meth:`write_pairs`."""
         files, more = ([_read(p) for p in self._paths(name)] for name in ("pairs", "more"))
         return Divided(files, more, self._development, 0, 0)
 
-    def _graded(self) -> list[GradedPairs]:
+    def graded(self) -> list[GradedPairs]:
         """Read the graded pairs."""
         sets = []
         for path in self._paths("graded"):
@@ -329,7 +343,7 @@ class ModelTraining:
     def make_examples(self) -> dict[str, Any]:
         """Write the examples of the classifier; returns their numbers."""
         files = self.positives()
-        foreign = [] if self.files.foreign is None else list(read_lines(self.files.foreign))
+        foreign = list(read_lines(self.place.work / "foreign.txt"))
         make_examples(self._own_encoder(), files, foreign, self.place.work)
         return {name: sum(1 for _ in self._lines(name)) for name in _EXAMPLES}
 
@@ -341,7 +355,10 @@ class ModelTraining:
         examples = self.examples()
         state = make_folder(self.place.work / "classifier.training")
         course = Course(report, state)
-        classifier, found = train_on_pairs(model, examples, config, course, start)
+        try:
+            classifier, found = train_on_pairs(model, examples, config, course, start)
+        except SettingsError as error:
+            raise SettingsError(f"{error}; --start none trains a new classifier") from error
         facts = described(config, found, examples)
         write_model(model, self.place.work / "model", classifier, facts, _BITS)
         return {"auc": found.after.auc, "epochs": config.training.epochs}
@@ -357,7 +374,7 @@ class ModelTraining:
         ]
         paths = [*self._paths("pairs"), *self._paths("more")]
         text = [pair for path in paths for pair in _read(path)]
-        return Examples(right, wrong, (), contrasts, self._graded(), text).apart()
+        return Examples(right, wrong, (), contrasts, self.graded(), text).apart()
 
     def find_cuts(self, command: str) -> dict[str, Any]:
         """Give the model a threshold for each measure but the probability, by damaged pairs."""
@@ -384,14 +401,24 @@ class ModelTraining:
         records = {stage: self.record(stage) or {} for stage in STAGES}
         pages = {
             CARD: card_page(output.name, self.languages, records),
-            ATTRIBUTION: attribution_page(output.name, records),
+            ATTRIBUTION: attribution_page(output.name, records, self._taken()),
         }
         with writing_folder(output) as draft:
             copy_model(folder, draft)
+            for name in pages:
+                (draft / name).unlink(missing_ok=True)  # of the encoder's model
         for name, text in pages.items():
             write_whole(output / name, text.encode())
-        size = sum(path.stat().st_size for path in output.iterdir())
-        return {"digest": model_digest(output), "bytes": size, "version": __version__}
+        return {"digest": model_digest(output)}
+
+    def _taken(self) -> dict[str, str]:
+        """Return the models that this one was made of, and whose data they were trained on."""
+        found = {}
+        for name in filter(None, (self.encoder, self.start)):
+            page = find_model(name) / ATTRIBUTION
+            known = page.read_text(encoding="utf-8") if page.exists() else "Not known.\n"
+            found[Path(name).name] = known
+        return found
 
     def recovery_error(self, model: Model) -> float:
         """Return the recovery error of a model on the development pairs, in percent.

@@ -191,7 +191,7 @@ def test_a_line_for_each_stage(data: Path, made: Path) -> None:
 def test_what_is_told(made: Path) -> None:
     told = (made / "stderr").read_text()
     assert "bitext-train: aa,ba: 180 pairs, 30 to validate on" in told
-    assert "20 twice there, 9 with a sentence of" in told
+    assert "20 duplicates, 9 that share a sentence" in told
     assert "fewer than 20,000 pairs" in told
     assert " in all: encoder " in told and " cuts " in told
     assert "which is shipped" not in told
@@ -302,7 +302,7 @@ def test_languages_are_found_in_the_text(data: Path, english: Path, tmp_path: Pa
         dry = ("--dry-run", "-o", tmp_path / "new")
         told = train(data, english / "plain.tsv", *dry, *words).stderr
         assert f"bitext-train: {languages}: 58 pairs" in told
-        assert "try en-de" in told and "0.00 % of the" in told
+        assert "shipped en-de may be enough" in told and "0.00 % of the" in told
 
 
 def test_a_dry_run_writes_its_estimates_alone(
@@ -694,3 +694,28 @@ def test_foreign_sentences_that_are_missing(
     done = train(data, *words, "-q", "-o", tmp_path / "new", code=None)
     says_one_line(done, 66, "missing.txt")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_shipped_encoder_brings_its_sources(data: Path, tmp_path: Path) -> None:
+    """The pages are those of the new model, and whole."""
+    pairs = Path("examples/pairs.en-de.tsv")
+    model = tmp_path / "model"
+    train(data, pairs, "--encoder", "en-de", "-o", model)
+    invoke("bitext-models", "verify", model)
+    text = (model / "attribution.md").read_text()
+    assert "pairs.en-de.tsv" in text and "model `en-de`, too" in text and "Tatoeba" in text
+    for name, code in (("multi", "is of 33 languages"), ("en-fr", "is of en,fr, not en,de")):
+        words = (pairs, "--languages", "en,de", "--encoder", name, "-o", tmp_path / "other")
+        done = train(data, "-q", *words, code=78)
+        says_one_line(done, 78, f"--encoder {name} {code}")
+        assert not (tmp_path / "other.training").exists()
+
+
+def test_columns_of_every_file(data: Path, tmp_path: Path) -> None:
+    rows = [line.split("\t") for line in Path("examples/pairs.en-de.tsv").read_text().splitlines()]
+    swapped = tmp_path / "swapped.tsv"
+    swapped.write_text("".join(f"{row[1]}\t{row[0]}\n" for row in rows))
+    words = ("examples/pairs.en-de.tsv", swapped, "--dry-run", "-o", tmp_path / "model")
+    told = train(data, *words).stderr
+    assert "swapped.tsv: the columns look swapped" in told
+    assert "pairs.en-de.tsv: the columns" not in told

@@ -174,17 +174,18 @@ def test_the_same_again_and_torchs_state_left_alone() -> None:
 
 
 @pytest.mark.parametrize("keep", ["best", "last"])
-@pytest.mark.parametrize("stop", [5, 12, 20])
+@pytest.mark.parametrize("stop", [5, 7, 12, 14, 20])
+@pytest.mark.parametrize("every", [0, 300])
 def test_an_interrupted_training_goes_on_to_the_same_weights(
-    keep: str, stop: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    keep: str, stop: int, every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Within an epoch, at its end, and after the last but one."""
+    """Within an epoch and at its end, with a state of each update, or of each epoch alone."""
     whole, groups = toy_pairs()
     pairs = LabelledVectors(whole.source[:120], whole.target[:120], whole.qualities[:120])
     shape = SentenceClassifierSettings(DIM, hidden=8)
     training = ClassifierTraining(epochs=3, batch_size=14, keep=keep, learning_rate=0.05)
     wanted, report = train_classifier(pairs, groups[:120], shape, training)
-    monkeypatch.setattr(loop, "SAVE_SECONDS", 0)
+    monkeypatch.setattr(loop, "SAVE_SECONDS", every)
 
     def interrupt(progress: Progress, updates: int) -> None:
         assert updates > 20
@@ -197,7 +198,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(
     seen: list[int] = []
     course = Course(lambda progress, _: seen.append(progress.update), tmp_path)
     found, again = train_classifier(pairs, groups[:120], shape, training, course)
-    assert seen[0] == stop + 1 and again == report
+    assert seen[0] == 1 + (stop if every == 0 else stop // 7 * 7) and again == report
     for name, tensor in wanted.state_dict().items():
         assert torch.equal(tensor, found.state_dict()[name])
 

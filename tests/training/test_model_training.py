@@ -82,7 +82,7 @@ def test_pairs_are_divided_as_by_comparing_all(
 def test_the_classifiers_own_pairs_are_none_of_the_development() -> None:
     pairs = [[("a", "b"), ("c", "d"), ("e", "b")]]
     found = divided(GivenPairs([[("x", "y")]], pairs, [("a", "b")], []), 1)
-    assert found.more == [[("c", "d")]] and found.known == 0
+    assert found.more == [[("c", "d")]] and found.known == 2
 
 
 def test_the_seed_draws_the_development_pairs() -> None:
@@ -218,7 +218,7 @@ def toy_training(work: Path, count: int, values: Mapping[str, Any] = VALUES) -> 
     work.mkdir()
     config = ModelConfig.from_dict(values)
     place = Place(work, "cpu", 1, lambda _: None)
-    training = ModelTraining(("aa", "ba"), config, ModelFiles(["pairs"], None), place)
+    training = ModelTraining(("aa", "ba"), config, ModelFiles(["pairs"], ()), place)
     facts = training.gather(GivenPairs([invented_pairs(count, 3)], [], None, []))
     assert facts["files"] == [["pairs", count - count // 10]]
     assert facts["pairs"] == count - facts["development"] == count - count // 10
@@ -311,7 +311,8 @@ def test_a_card() -> None:
 
 
 def test_the_sources() -> None:
-    page = attribution_page("en-pl", RECORDS)
+    page = attribution_page("en-pl", RECORDS, {"en-de": "# Whose data\n\nTatoeba\n"})
+    assert "made of the model `en-de`, too:\n\n## Whose data\n\nTatoeba" in page
     assert "en-pl" in page.splitlines()[0]
     assert "| talks.tsv | 123,000 | | |\n| news.tmx | 456 | | |\n" in page
     assert "123,456 pairs" in page and "{" not in page
