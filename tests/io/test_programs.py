@@ -321,7 +321,7 @@ def test_all_processes_end_with_the_pool(tmp_path: Path) -> None:
     with ProgramPool(PoolSettings(command, processes=2)) as pool:
         next(pool.answers(blocks(1, 1, 1)))
         while len((tmp_path / "pids").read_text().split()) < 2:
-            next(pool.answers(blocks(1)))
+            next(pool.answers(blocks(1, 1)))  # one for each
     for pid in (tmp_path / "pids").read_text().split():
         assert not Path(f"/proc/{pid}").exists()
     assert time.monotonic() - begun < 15
