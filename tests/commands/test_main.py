@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -46,7 +47,7 @@ def test_completion_names_every_command(shell: str) -> None:
 def test_bash_completes_an_option() -> None:
     """The way a user meets it: evaluated, then asked by the shell's own machinery."""
     script = (
-        f'PATH="{BIN}:$PATH"; eval "$(bitext -q --completion bash)"; '
+        f'PATH="{BIN}:{Path(sys.executable).parent}:$PATH"; eval "$(bitext -q --completion bash)"; '
         "COMP_WORDS=(bitext --comp); COMP_CWORD=1; "
         "_bitext_completion bitext --comp bitext 2>/dev/null; "
         'echo "${COMPREPLY[@]}"'
