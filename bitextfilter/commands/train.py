@@ -437,6 +437,8 @@ _SHOWN = {
 
 
 def _figures(stage: str, facts: Mapping[str, Any]) -> str:
+    if stage == "cuts" and "mlp" not in facts:
+        return "none"
     return _SHOWN[stage].format(**facts)
 
 

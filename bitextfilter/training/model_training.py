@@ -358,6 +358,8 @@ class ModelTraining:
         try:
             classifier, found = train_on_pairs(model, examples, config, course, start)
         except SettingsError as error:
+            if start is None:
+                raise
             raise SettingsError(f"{error}; --start none trains a new classifier") from error
         facts = described(config, found, examples)
         write_model(model, self.place.work / "model", classifier, facts, _BITS)
@@ -383,6 +385,11 @@ class ModelTraining:
         thresholds = []
         for measure in _CUT_BY:
             test = noise_test(model, pairs, NoiseTest(measure, ("target",)), lambda _: None)
+            if test.clean in (0, len(test)):  # such as pairs that are too short to be damaged
+                self.place.note(
+                    "no thresholds but the probability's: no development pair of 6 to 60 words"
+                )
+                return {}
             labelled = test.labelled("development.tsv")
             settings = CutSettings(NOISE_SHARE)
             cuts = estimate_cuts(labelled, test.words, settings)

@@ -711,6 +711,15 @@ def test_a_shipped_encoder_brings_its_sources(data: Path, tmp_path: Path) -> Non
         assert not (tmp_path / "other.training").exists()
 
 
+def test_development_pairs_too_short_to_be_damaged(data: Path, tmp_path: Path) -> None:
+    """The model is whole, but for thresholds."""
+    short = write(tmp_path / "short.tsv", [(f"a{n} a1", f"b{n} b1") for n in range(20)])
+    words = (*INVENTED, data / "pairs.tsv", "--development", short, "-o", tmp_path / "model")
+    done = train(data, *words)
+    assert "no thresholds but the probability's" in done.stderr
+    assert load(tmp_path / "model").default_measure == "probability"
+
+
 def test_columns_of_every_file(data: Path, tmp_path: Path) -> None:
     rows = [line.split("\t") for line in Path("examples/pairs.en-de.tsv").read_text().splitlines()]
     swapped = tmp_path / "swapped.tsv"
