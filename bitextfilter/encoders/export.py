@@ -17,6 +17,7 @@ from bitextfilter.encoders.base import Network, Padded, Tokens
 from bitextfilter.encoders.expressions import parse
 from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.encoders.registry import ENCODERS, load_encoder
+from bitextfilter.encoders.sentence_module import CLASS, SentenceModule
 from bitextfilter.errors import DeviceError, ModelError, SettingsError
 from bitextfilter.languages import own_language
 from bitextfilter.models.checkpoint import save_tensors
@@ -75,7 +76,11 @@ def save_static(folder: Path, vectors: Vectors, ids: Indices) -> None:
         ids: our id of each id of the tokenizer.
     """
     save_tensors(folder / "model.safetensors", {"embedding.weight": torch.from_numpy(vectors[ids])})
-    kind = "sentence_transformers.models.StaticEmbedding"
+    _save_modules(folder, "sentence_transformers.models.StaticEmbedding")
+
+
+def _save_modules(folder: Path, kind: str) -> None:
+    """Write the list of modules of sentence-transformers: one."""
     modules = [{"idx": 0, "name": "0", "path": "", "type": kind}]
     (folder / "modules.json").write_text(json.dumps(modules, indent=2) + "\n", encoding="utf-8")
 
@@ -141,7 +146,12 @@ _SAVE: dict[str, Callable[[Path, Vectors, Indices], None]] = {
 }
 
 FORMATS = tuple(_SAVE)
-"""The forms of an exported encoder."""
+"""The forms of an exported encoder that need no code of ours."""
+
+MODULE = "module"
+"""The form that does: see :class:`SentenceModule`."""
+
+_OTHERWISE = f"; --to {MODULE} takes any model"
 
 _LINES, _PIECES = 2000, 12
 """Lines that are checked, and pieces in one, at most."""
@@ -151,11 +161,11 @@ _MOST_DIFFERING = 0.001
 
 
 def export_encoder(folder: Path, form: str, language: str | None, output: Path) -> dict[str, int]:
-    """Write an encoder in one of ``FORMATS``, and check that it gives the same vectors.
+    """Write an encoder for another library, and check that it gives the same vectors.
 
     Args:
-        folder: a model whose encoder is an average of vectors of pieces.
-        form: the form.
+        folder: a model; for ``FORMATS`` its encoder is an average of vectors of pieces.
+        form: one of ``FORMATS``, or ``MODULE``.
         language: of the text that the new encoder reads; None for an encoder that reads all its
             languages alike.
         output: the new folder.
@@ -170,6 +180,8 @@ def export_encoder(folder: Path, form: str, language: str | None, output: Path) 
         OutputError: as ``writing_folder``.
     """
     check_replaceable(output)
+    if form == MODULE:
+        return _export_module(folder, language, output)
     processor, sides = _averages(folder)
     alike = len(processor.known) > 2 or np.array_equal(sides[0], sides[1])
     vectors = sides[_side(folder, processor, language, alike)]
@@ -177,7 +189,7 @@ def export_encoder(folder: Path, form: str, language: str | None, output: Path) 
         try:
             ids = save_tokenizer(processor, draft / "tokenizer.json")
         except SettingsError as error:
-            raise SettingsError(f"{folder} cannot be exported: {error}") from error
+            raise SettingsError(f"{folder} cannot be exported: {error}{_OTHERWISE}") from error
         _SAVE[form](draft, vectors, ids)
         if alike and len(processor.known) > 1:
             text = json.dumps({"languages": list(processor.known)}) + "\n"
@@ -189,18 +201,32 @@ def export_encoder(folder: Path, form: str, language: str | None, output: Path) 
     return {"checked": _LINES, "differing": differing}
 
 
+def _export_module(folder: Path, language: str | None, output: Path) -> dict[str, int]:
+    """Write a folder of sentence-transformers that encodes by our code; see ``export_encoder``."""
+    module = SentenceModule(folder, language)
+    with writing_folder(output) as draft:
+        module.save(str(draft))
+        _save_modules(draft, CLASS)
+        lines = sample_lines(module.encoder.processor)
+        again = SentenceModule.load(str(draft)).encoder.encode(lines, module.language)
+        if not np.array_equal(again, module.encoder.encode(lines, module.language)):
+            raise ModelError(f"{output}: the vectors differ once it is read again")
+    return {"checked": len(lines), "differing": 0}
+
+
 def _averages(folder: Path) -> tuple[TextProcessor, list[Vectors]]:
     """Return the text processing of a model, and the vectors of pieces of either side.
 
     Raises SettingsError for a model that is no average of these.
     """
     if SECOND in read_config(folder):
-        raise SettingsError(f"{folder} has two encoders, which one mean of vectors cannot express")
+        reason = "it has two encoders, which one mean of vectors cannot express"
+        raise SettingsError(f"{folder} cannot be exported: {reason}{_OTHERWISE}")
     model = ENCODERS.load(folder)
     try:
         check_averages(model.architecture)
     except SettingsError as error:
-        raise SettingsError(f"{folder} cannot be exported: {error}") from error
+        raise SettingsError(f"{folder} cannot be exported: {error}{_OTHERWISE}") from error
     count = len(model.processor.vocabulary)
     sides = [vectors_of_pieces(model.network, side, count) for side in (0, 1)]
     return model.processor, sides

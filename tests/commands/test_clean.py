@@ -45,6 +45,7 @@ def rows(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in path.read_text().splitlines()]
 
 
+@pytest.mark.gate("words1")
 @pytest.mark.parametrize(
     "words",
     [
@@ -158,6 +159,7 @@ def test_a_report(raw: Path, tmp_path: Path) -> None:
     assert "The balanced cut is 0.5." in page and "probability" in page
 
 
+@pytest.mark.gate("normalised")
 @pytest.mark.parametrize("match", ["normalised", "none"])
 def test_rows_that_wait_on_the_disk(
     raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, match: str
@@ -204,6 +206,7 @@ def test_rejects_are_in_order(raw: Path, tmp_path: Path) -> None:
     assert numbers == sorted(numbers)
 
 
+@pytest.mark.gate(0)
 def test_languages_in_doubt(raw: Path, tmp_path: Path) -> None:
     result = clean(raw, "--languages", "de,en", "-o", tmp_path / "c.tsv")
     assert "of the rows fail the rules language and script" in result.stderr

@@ -131,6 +131,7 @@ def test_an_error_of_the_tasks_comes_after_those_before(cluster: Cluster, tmp_pa
     assert (found, str(error)) == ([0, 2, 4, 6, 8], "pairs.tsv:6: cannot be read any further")
 
 
+@pytest.mark.gate(0)
 def test_what_cannot_be_prepared_is_said(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="the model is damaged"):
         results(cluster, Job(tmp_path, broken="data"), range(5))
@@ -138,6 +139,7 @@ def test_what_cannot_be_prepared_is_said(cluster: Cluster, tmp_path: Path) -> No
         results(cluster, Job(tmp_path, broken="machine"), range(5))
 
 
+@pytest.mark.gate(0)
 def test_a_node_dies(cluster: Cluster, tmp_path: Path) -> None:
     node = add_node(cluster)
 
@@ -215,6 +217,7 @@ def test_commands_give_the_bytes_of_the_local_engine(
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".bad", ".bad", ".out", ".out"]
 
 
+@pytest.mark.gate(0)
 def test_a_bad_row_is_named_as_here(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "rows.tsv"
     path.write_bytes(b"a1\tb1\n" * 130 + b"bad\n" + b"a1\tb1\n" * 40 + b"\xff\tb1\n")

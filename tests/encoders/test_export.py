@@ -18,6 +18,8 @@ from safetensors.numpy import load_file
 from bitextfilter.commands import embed, models
 from bitextfilter.encoders import export as exporting
 from bitextfilter.encoders.registry import ENCODERS, load_encoder
+from bitextfilter.encoders.sentence_module import SentenceModule
+from bitextfilter.errors import ModelError
 from bitextfilter.models.folders import writing_folder
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
@@ -209,6 +211,44 @@ def test_other_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(exporting._SAVE, "onnx", lambda folder, vectors, ids: exporting.save_onnx(
         folder, vectors * 1.001, ids))  # fmt: skip
     assert "have other vectors" in call(*words, tmp_path / "more", code=65).stderr
+
+
+@pytest.mark.parametrize(
+    "shape", [{"architecture": "word,trigram"}, {"architecture": "autoencoder", "hidden": 6}]
+)
+def test_any_model_is_a_module(shape: dict[str, Any], tmp_path: Path) -> None:
+    """sentence-transformers reads it, writes it and reads it again: the same vectors."""
+    package = pytest.importorskip("sentence_transformers")
+    model = saved(tmp_path / "model", **shape)
+    wanted = "name the language of the text, en or de"
+    assert wanted in call(model, "--to", "module", "-o", tmp_path / "new", code=78).stderr
+    call(model, "--to", "module", "--language", "de", "-o", tmp_path / "new")
+    with pytest.raises(ValueError, match="trust_remote_code"):
+        package.SentenceTransformer(str(tmp_path / "new"), device="cpu")
+    vectors = load_encoder(model).encode(LINES, "de")
+    for name in ("new", "again"):
+        read = package.SentenceTransformer(
+            str(tmp_path / name), device="cpu", trust_remote_code=True
+        )
+        found = read.encode(LINES, batch_size=5, show_progress_bar=False)
+        np.testing.assert_array_equal(found, vectors)
+        prompted = read.encode(LINES, prompt="Also, ", show_progress_bar=False)
+        after = load_encoder(model).encode([f"Also, {line}" for line in LINES], "de")
+        np.testing.assert_array_equal(prompted, after)
+        if name == "new":
+            read.save(str(tmp_path / "again"), create_model_card=False)
+
+
+def test_a_damaged_module(tmp_path: Path) -> None:
+    """Its files are checked by their digests, or as JSON where they have none."""
+    call(saved(tmp_path / "m"), "--to", "module", "--language", "de", "-o", tmp_path / "new")
+    SentenceModule.load(str(tmp_path / "new"))
+    (tmp_path / "new" / "language.json").write_text('{"language": 1')
+    with pytest.raises(ModelError, match=r"language\.json"):
+        SentenceModule.load(str(tmp_path / "new"))
+    (tmp_path / "new" / "digests.json").unlink()
+    with pytest.raises(ModelError, match="unreadable"):
+        SentenceModule.load(str(tmp_path / "new"))
 
 
 def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from console import heeding
 from toys import sentences, toy_model
 
 
+@pytest.mark.gate(0)
 def test_a_signal_ends_a_cluster_that_was_started(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     rows = zip(*sentences(3000, 5), strict=True)

@@ -225,6 +225,7 @@ def test_a_classifier_of_all_pairs_of_languages(home: Path, judge: Path) -> None
     assert np.array_equal(mlp(home / "judge-bc", unseen), mlp(f"{judge}:ba,ce", unseen))
 
 
+@pytest.mark.gate(0)
 def test_a_classifier_is_carried_to_another_encoder(home: Path, judge: Path) -> None:
     """Its vectors are turned, so that nothing but the map between words can help."""
     shutil.copytree(home / "model", home / "turned-encoder")

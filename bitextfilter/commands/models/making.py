@@ -86,8 +86,8 @@ class _Exported(Named):
 
     form: str = option(
         "--to FORM",
-        "sentence-transformers, or onnx.",
-        Words(("sentence-transformers", "onnx")),
+        "sentence-transformers, onnx, or module.",
+        Words(("sentence-transformers", "onnx", "module")),
         required=True,
     )
     folder: str = option("-o --output FOLDER", "The new folder.", required=True)
@@ -100,14 +100,16 @@ class _Exported(Named):
 def export(run: Run, settings: _Exported) -> None:
     """Write the encoder of MODEL for another library, as a folder that it reads.
 
-    For averages of vectors of pieces: the architectures averaging, word and weighted, cut by
-    unigram or none. sentence-transformers reads a StaticEmbedding; onnx is a network, model.onnx,
-    with its tokenizer.json. The new folder is read again, and its vectors of 2,000 lines of the
-    model's pieces are held against MODEL's.
+    sentence-transformers reads a StaticEmbedding; onnx is a network, model.onnx, with its
+    tokenizer.json. Both are for averages of vectors of pieces: the architectures averaging, word
+    and weighted, cut by unigram or none. module takes any model: sentence-transformers reads it
+    with trust_remote_code=True, where bitextfilter is installed. The new folder is read again, and
+    its vectors of 2,000 lines of the model's pieces are held against MODEL's.
 
     Example:
 
         bitext-models export my-model --to sentence-transformers -o exported
+        bitext-models export multi --to module -o exported
     """
     from bitextfilter.encoders.export import export_encoder
 
