@@ -11,6 +11,7 @@
 # make newest    all tests with the newest versions of packages, in a fresh environment
 # make pythons   the same with each Python at hand, 3.10 to 3.14
 # make dist      a wheel and a source distribution in dist/, checked
+# make release   all that a version publishes, checked in a clean environment (docs/release.md)
 # make image     a container image of the commands, by docker (CONTAINERS=podman: by podman)
 # make audit     known security holes of the packages that the commands need
 # make sbom      a list of those packages with licences, as bitextfilter.cdx.json
@@ -32,7 +33,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Modules are compiled when they are first imported: most of PyTorch's never are.
 export PIP_NO_COMPILE := 1
 
-.PHONY: demo install test tests lint docs man bench check-long torture oldest newest pythons dist image audit sbom
+.PHONY: demo install test tests lint docs man bench check-long torture oldest newest pythons dist release image audit sbom
 
 demo: $(VENV)/.installed-demo
 	$(VENV)/bin/bitext-clean examples/raw.en-de.tsv
@@ -106,7 +107,10 @@ dist: $(VENV)-dist/bin/python
 
 $(VENV)-dist/bin/python:
 	$(PYTHON) -m venv $(VENV)-dist
-	$(VENV)-dist/bin/python -m pip install --quiet build twine
+	$(VENV)-dist/bin/python -m pip install --quiet build twine py-rattler-build
+
+release: install dist docs
+	VENV=$(VENV) .ci/release
 
 image:
 	$(CONTAINERS) build --tag bitextfilter .

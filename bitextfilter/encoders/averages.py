@@ -27,6 +27,7 @@ from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.encoders.expressions import PARTS, parse, views_of
 from bitextfilter.encoders.protocol import MOST_OF_AVERAGES
 from bitextfilter.io.compiled import INTEGER, CompiledLibrary, Record, array_of
+from bitextfilter.io.records import file_of
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.tensor_file import StoredTensor, read_tensors
 from bitextfilter.text.processor import TextProcessor
@@ -244,7 +245,7 @@ class Averages:
             for part, (table, weights) in names.items():
                 size = sizes[PARTS[part].view]
                 wanted |= {table: (size, self._width)} | ({weights: (size,)} if weights else {})
-        tensors = read_tensors(folder / "encoder.safetensors", wanted)
+        tensors = read_tensors(file_of(folder, "encoder.safetensors"), wanted)
         tables = {name: VectorTable(t) for name, t in tensors.items() if len(t.shape) == 2}
         self._sides = [
             {

@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ DIGESTS = "digests.json"
 """The file of digests of a folder."""
 
 MISSING, NEW = "missing", f"new: {DIGESTS} does not list it"
+
+_SHARED = "shared"
+"""The member of ``digests.json`` with files of a folder beside it."""
 
 _OWN = "sha256"
 """The member of a record with its digest."""
@@ -90,16 +94,49 @@ def paths_within(folder: Path) -> list[Path]:
 def folder_files(folder: Path) -> dict[str, Path]:
     """Return the files of a folder and its subfolders by name, sorted, but for ``digests.json``.
 
-    Raises NotFoundError as :func:`paths_within`.
+    With those that it shares: see :func:`file_of`. Raises NotFoundError as :func:`paths_within`.
     """
-    found = {path.relative_to(folder).as_posix(): path for path in paths_within(folder)}
-    return {name: path for name, path in found.items() if path.is_file() and name != DIGESTS}
+    own = {path.relative_to(folder).as_posix(): path for path in paths_within(folder)}
+    found = sorted((_shared(folder) | own).items())
+    return {name: path for name, path in found if path.is_file() and name != DIGESTS}
 
 
-def write_digests(folder: Path) -> None:
-    """Write the digests of all files of a folder. Raises OutputError."""
+def file_of(folder: Path, name: str) -> Path:
+    """Return the path of a file of a folder, or of the folder beside it that has the same file.
+
+    ``digests.json`` names that folder, so that large files of shipped models are there once.
+    """
+    own = folder / name
+    return own if own.exists() else _shared(folder).get(name, own)
+
+
+def _shared(folder: Path) -> dict[str, Path]:
+    """Return the files that a folder has in folders beside it."""
+    with suppress(FileNotFoundError, InputError):
+        named = read_record(folder / DIGESTS).get(_SHARED)
+        beside = folder.resolve().parent
+        if isinstance(named, dict) and all(map(_is_name, [*named, *named.values()])):
+            return {name: beside / other / name for name, other in named.items()}
+    return {}
+
+
+def _is_name(text: Any) -> bool:
+    """Whether a text is a name within a folder, and leads nowhere else."""
+    return isinstance(text, str) and text not in ("", ".", "..") and Path(text).name == text
+
+
+def write_digests(folder: Path, shared: Mapping[str, str] | None = None) -> None:
+    """Write the digests of all files of a folder.
+
+    *shared*: files that lie in another folder beside it, by name, with the name of that folder;
+    they are removed here. None leaves them as they are. Raises OutputError.
+    """
     files = {name: file_digest(path) for name, path in folder_files(folder).items()}
-    write_record(folder / DIGESTS, {"files": files})
+    if shared is None:
+        shared = {name: path.parent.name for name, path in _shared(folder).items()}
+    write_record(folder / DIGESTS, {"files": files} | ({_SHARED: dict(shared)} if shared else {}))
+    for name in shared:
+        (folder / name).unlink(missing_ok=True)
 
 
 def changed_files(folder: Path) -> Iterator[tuple[str, str]]:

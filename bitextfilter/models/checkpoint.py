@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
+from bitextfilter.io.records import file_of
 from bitextfilter.models.tensor_file import (
     SCALE,
     check_finite,
@@ -231,7 +232,7 @@ def load_parameters(folder: Path, part: str, build: Callable[[], Module]) -> Mod
         NotFoundError: the tensors are missing.
         ModelError: they are damaged, not finite or do not fit, or too large for the memory.
     """
-    path = folder / f"{part}.safetensors"
+    path = file_of(folder, f"{part}.safetensors")
     try:
         tensors = load_tensors(path)
         check_finite(((name, _is_finite(tensor)) for name, tensor in tensors.items()), path)

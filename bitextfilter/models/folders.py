@@ -26,6 +26,7 @@ from bitextfilter.io.records import (
     NEW,
     changed_files,
     file_digest,
+    file_of,
     folder_files,
     parse_json,
     paths_within,
@@ -227,7 +228,9 @@ def check_folder(folder: Path, pages: bool = False) -> None:
         if name in _PAGES and (fault == NEW or not pages):
             continue
         if fault == MISSING:
-            raise NotFoundError(f"{folder / name}: missing from the model folder")
+            theirs = file_of(folder, name)
+            shared = f"; it is that of {theirs.parent}" if theirs != folder / name else ""
+            raise NotFoundError(f"{folder / name}: missing from the model folder{shared}")
         raise ModelError(f"{folder / name}: {fault}; {NO_VERIFY}=1 reads it all the same")
 
 
@@ -359,7 +362,9 @@ def file_sizes(folder: Path) -> dict[str, int]:
 def copy_model(
     folder: Path, draft: Path, without: str = "", languages: tuple[str, str] | None = None
 ) -> None:
-    """Copy a model folder, but for its digests and the file *without*, into a draft.
+    """Copy a model folder, with files that it shares, into a draft.
+
+    All but its digests and the file *without*.
 
     A foreign one gets a folder of its own there, and these *languages*, if it names none. Raises
     NotFoundError and ModelError as :func:`check_folder`; SettingsError for a foreign one without
@@ -377,6 +382,9 @@ def copy_model(
         draft = draft / INSIDE
     left_out = shutil.ignore_patterns(DIGESTS, without)
     shutil.copytree(folder, draft, dirs_exist_ok=True, ignore=left_out)
+    for name, path in folder_files(folder).items():
+        if name != without and not (draft / name).exists():
+            shutil.copyfile(path, draft / name)
 
 
 def check_replaceable(path: Path) -> None:
