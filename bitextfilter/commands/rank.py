@@ -127,17 +127,23 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     Probabilities are of a crawl in which 42 % of the rows are right. --right-share takes another
     share, or estimates it from the scores of all rows, and moves the cut; it says what it found.
 
+    --scores appends the score that a file of bitext-score --share has for the pair, without a
+    model; cuts by name are those of the file. A warning counts the rows that it lacks.
+
     --top-words counts words between white space; for languages without spaces, --count characters
-    (without white space) or subwords. Only this and a cut by name read --scol and --tcol.
+    (without white space) or subwords. Only this, --scores and a cut by name read --scol and
+    --tcol.
 
     --rejects gets the other rows, with their rank or score as the reason. All rows wait in a
-    temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory.
+    temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory, and 12
+    a pair of --scores.
 
     Example:
 
         bitext-score < pairs.tsv | bitext-rank --top-words 10M > best.tsv
         bitext-rank --column probability --header --min-score strict --order input < scored.tsv
         bitext-rank --min-score 0.5 --right-share estimate < scored.tsv > right.tsv
+        bitext-rank --scores corpus.parquet --min-score balanced < corpus.tsv > kept.tsv
         bitext-rank --fold 3/10 --sample 20 --seed 7 -i scored.tsv.gz
     """
     named = isinstance(settings.min_score, str) or settings.right_share is not None

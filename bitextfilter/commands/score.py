@@ -295,6 +295,7 @@ def main(
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score --recheck en-de-autoencoder --between 0.01,0.99 < pairs.tsv > scored.tsv
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
+        bitext-score --share corpus.en-de.parquet < corpus.tsv > scored.tsv
         bitext-score --source-vectors en.npy --target-vectors de.npy < pairs.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --scorer-command 'python qe.py' --scorer-name qe --cache scores < pairs.tsv

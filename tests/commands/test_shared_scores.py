@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from console import invoke, says_one_line
+from console import ROOT, invoke, says_one_line
 from toys import sentences
 
 from bitextfilter import rank, with_scores
+from bitextfilter.judge.judgements import pair_digest
 from bitextfilter.scoring import shared_scores
 from bitextfilter.scoring.score_columns import cell
 
@@ -97,24 +98,25 @@ def test_the_file_is_the_same_however_it_is_made(calibrated: Path, tmp_path: Pat
     assert invoke("bitext-rank", *both, data=PLAIN).stdout_bytes == expected
 
 
-def test_the_page_tells_enough_to_read_it(shared: Path, calibrated: Path) -> None:
-    """Without a line of this package: the hash, the columns and the facts."""
-    table = pq.read_table(shared)
-    facts = json.loads(table.schema.metadata[b"bitextfilter-scores"])
-    scored = invoke("bitext-score", "-q", "--model", calibrated, data=PLAIN + b"a2\tb2\n").stdout
-    expected = {}
-    for line in scored.split("\n")[:-1]:
-        source, target, *_, score = line.split("\t")
-        digest = hashlib.sha256(f"{source}\t{target}".encode()).digest()
-        expected[int.from_bytes(digest[:8], "big")] = np.float32(score)
-    assert dict(zip(*(column.to_pylist() for column in table.columns), strict=True)) == expected
-    assert table.column_names == ["pair", "probability"]
-    assert table["pair"].to_pylist() == sorted(expected)
+def test_the_page_tells_enough_to_read_it(shared: Path, calibrated: Path, tmp_path: Path) -> None:
+    """Its own lines give each row its score, with pyarrow alone."""
+    lines = (ROOT / "docs/shared-scores.md").read_text("utf-8").partition("```python\n")[2]
+    known: dict[str, Any] = {}
+    exec(lines.partition("```")[0], known)
+    rows = tmp_path / "rows.tsv"
+    rows.write_bytes(PLAIN.replace(b"\n", b"\r\n") + b"a9\tnew\n")
+    found = [score for _, score in known["scored_rows"](shared, rows)]
+    words = ("-q", "--model", calibrated, "--score-only")
+    expected = invoke("bitext-score", *words, data=PLAIN).stdout.split()
+    assert [f"{score:.4f}" for score in found[:-1]] == expected and found[-1] is None
+    facts = json.loads(pq.read_schema(shared).metadata[b"bitextfilter-scores"])
     assert {name: facts[name] for name in ("format", "digits", "rows", "languages", "model")} == {
         "format": 1, "digits": 4, "rows": len(PAIRS) + 1, "languages": ["aa", "ba"], "model": "toy",
     }  # fmt: skip
     assert [cut["name"] for cut in facts["cuts"]] == ["lenient", "balanced", "strict"]
     assert str(calibrated.parent) not in json.dumps(facts)
+    pairs = pq.read_table(shared)["pair"].to_pylist()
+    assert pairs == sorted(set(pairs)) and pair_digest("a2", "b2") in [f"{n:016x}" for n in pairs]
 
 
 @pytest.mark.parametrize("digits", [0, 1, 4, 7, 9])
