@@ -343,7 +343,7 @@ def _moved(
 def _tell(run: Run, settings: _Settings, ranked: Ranked, selection: Selection) -> None:
     """Add the kept rows to summary and manifest; warn if no row has a score."""
     unscored, threshold = ranked.unscored(), selection.threshold
-    if 0 < len(ranked) == unscored and settings.sample is None:
+    if 0 < len(ranked) == unscored and settings.sample is None and not settings.scores:
         run.warn(f"no row has a number in column {settings.column}")
     run.counts.update(unscored=unscored)
     run.facts["order"] = settings.order

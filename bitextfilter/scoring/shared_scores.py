@@ -11,6 +11,7 @@ each.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -74,13 +75,17 @@ class ScoreFacts:
     def __post_init__(self) -> None:
         """Check the fields that are used."""
         if not self.measures or not all(isinstance(name, str) for name in self.measures):
-            raise ValueError("its measures are no names")
+            raise ValueError("measures are no names")
         if type(self.digits) is not int or not 0 <= self.digits <= 9:
-            raise ValueError(f"its digits are {self.digits!r}, not 0 to 9")
-        numbers = [cut.threshold for cut in self.cuts] + [cut.right for cut in self.cuts]
-        numbers += [] if self.right_share is None else [self.right_share]
-        if any(type(number) not in (int, float) for number in numbers):
-            raise ValueError("its cuts or its right_share are no numbers")
+            raise ValueError(f"digits {self.digits!r} are not 0 to 9")
+        if not isinstance(self.settings, Mapping):
+            raise ValueError("settings are no object")
+        if self.right_share is not None and not 0 < self.right_share < 1:
+            raise ValueError(f"right_share {self.right_share!r} is not between 0 and 1")
+        for cut in self.cuts:
+            numbers = cut.threshold, cut.right, cut.wrong or 0.0
+            if not all(math.isfinite(number) for number in numbers):
+                raise ValueError(f"a number of the cut {cut.name} is not finite")
 
     def to_json(self) -> bytes:
         """Return its text."""
@@ -165,7 +170,7 @@ class RowsToShare:
             self._starts = False
             lines[0] = lines[0].removeprefix(BOM)
             if self._header:
-                names = lines.pop(0).decode().split("\t")[: self._scores.start]
+                names = lines.pop(0).decode(errors="replace").split("\t")
                 self._places = [p if isinstance(p, int) else names.index(p) for p in self._places]
         digests, numbers = [], []
         for line in lines:

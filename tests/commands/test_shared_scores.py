@@ -199,7 +199,12 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "other": (lambda p: pq.write_table(pa.table({"a": [1]}), p), "not a file of shared scores"),
     "newer": (lambda p: _rewritten(p, lambda t: t, format=2), "format 2 is newer than 1"),
     "facts": (lambda p: _rewritten(p, lambda t: t, measures=3), "the facts of its scores:"),
-    "digits": (lambda p: _rewritten(p, lambda t: t, digits=99), "its digits are 99"),
+    "share": (lambda p: _rewritten(p, lambda t: t, right_share="x"), "the facts of its scores:"),
+    "cuts": (
+        lambda p: _rewritten(p, lambda t: t, cuts=[{"name": "a"}]),
+        "the facts of its scores:",
+    ),
+    "digits": (lambda p: _rewritten(p, lambda t: t, digits=99), "digits 99 are not 0 to 9"),
     "order": (lambda p: _rewritten(p, lambda t: t[::-1]), "its pairs are not in order"),
     "column": (lambda p: _rewritten(p, lambda t: t.drop(["pair"])), "column 'pair' is missing"),
 }

@@ -48,6 +48,8 @@ def sharing(run: Run, path: str | None, scores: slice) -> Iterator[BinaryIO]:
 
 
 def _check(run: Run, path: str) -> None:
+    from bitextfilter.scoring.shared_scores import PAIR
+
     files = run.row_settings
     if Path(path).suffix.lower() != ".parquet":
         raise click.UsageError(f"--share {path}: the name must end in .parquet")
@@ -56,6 +58,8 @@ def _check(run: Run, path: str) -> None:
     needs_none_of(("score_only",), "leaves out the texts, which --share needs")
     if _given("neighbours") == INPUT:
         raise click.UsageError("--share is for scores that do not depend on --neighbours input")
+    if _given("scorer_name") == PAIR:
+        raise click.UsageError(f"--share has a column {PAIR}: --scorer-name takes another name")
     if _is_later(run) and any(isinstance(place, str) for place in (files.scol, files.tcol)):
         raise click.UsageError("--share with --shard needs the numbers of the columns")
 
