@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from typing import Any, BinaryIO
@@ -137,7 +137,7 @@ def model_facts(model: str, measures: Sequence[str]) -> dict[str, Any]:
     return {"languages": name.pair() or (), "right_share": share, "cuts": tuple(cuts)}
 
 
-class RowsToShare:
+class RowsToShare(AbstractContextManager["RowsToShare"]):
     """An output of scored rows, from which their scores are taken as they pass, as printed."""
 
     def __init__(
@@ -157,6 +157,9 @@ class RowsToShare:
         self._sort = ExternalSort([np.uint64, *[np.float32] * count], _MEMORY)
         self._rest, self._starts = b"", True
         self.rows = 0
+
+    def __exit__(self, *_: object) -> None:
+        self._sort.__exit__()
 
     def write(self, data: bytes) -> int:
         """Write, and take the scores of all lines that are whole."""
@@ -188,9 +191,8 @@ class RowsToShare:
         """Write the file of the scores to *stream*, when all rows are written."""
         self._take([self._rest] if self._rest else [])
         kinds = {PAIR: np.uint64, **dict.fromkeys(facts.measures, np.float32)}
-        with self._sort:
-            text = replace(facts, rows=self.rows).to_json()
-            write_numbers(stream, kinds, self._groups(), {KEY: text})
+        text = replace(facts, rows=self.rows).to_json()
+        write_numbers(stream, kinds, self._groups(), {KEY: text})
 
     def _groups(self) -> Iterator[list[NDArray[Any]]]:
         """Yield distinct pairs and their scores, GROUP_ROWS at a time, whatever the sort yields."""
@@ -324,4 +326,6 @@ def _loaded(table: ArrowTable, measure: str, path: str) -> tuple[PairNumbers, Sc
         if (keys[max(start, 1) : stop] <= keys[max(start, 1) - 1 : stop - 1]).any():
             raise InputError("its pairs are not in order", file=path)
         start = stop
+    if start != table.rows:
+        raise InputError(f"it has {start} pairs, not {table.rows}", file=path)
     return keys, scores

@@ -82,16 +82,16 @@ def test_the_file_is_the_same_however_it_is_made(calibrated: Path, tmp_path: Pat
     (tmp_path / "rows.tsv").write_bytes(PLAIN)
     (tmp_path / "back.tsv").write_bytes(b"\n".join(PLAIN.split(b"\n")[-2::-1]))
     for name, words in {
-        "plain": [], "small": ["--batch-size", 3], "threads": ["--threads", 2],
-        "explained": ["--explain"], "columns": ["--scol", "-3", "--tcol", "-2"],
+        "plain": [], "small": ["--batch-size", 3, "--threads", 2],
+        "explained": ["--explain", "--scol", "-3", "--tcol", "-2"],
         "resumed": ["--resume", tmp_path / "kept", "--shard-rows", 7],
     }.items():  # fmt: skip
         score(calibrated, tmp_path / f"{name}.parquet", "-i", tmp_path / "rows.tsv", *words)
     score(calibrated, tmp_path / "back.parquet", "-i", tmp_path / "back.tsv")
     assert len({path.read_bytes() for path in tmp_path.glob("*.parquet")}) == 1
-    for part in (1, 2):
-        words = ("-i", tmp_path / "rows.tsv", "--shard", f"{part}/2")
-        score(calibrated, tmp_path / f"part{part}.parquet", *words)
+    for n in (1, 2):
+        part = ("-i", tmp_path / "rows.tsv", "--shard", f"{n}/2")
+        score(calibrated, tmp_path / f"part{n}.parquet", *part)
     whole, both = ([w for p in paths for w in ("--scores", tmp_path / f"{p}.parquet")]
                    for paths in (["plain"], ["part1", "part2"]))  # fmt: skip
     expected = invoke("bitext-rank", *whole, data=PLAIN).stdout_bytes
@@ -199,11 +199,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "other": (lambda p: pq.write_table(pa.table({"a": [1]}), p), "not a file of shared scores"),
     "newer": (lambda p: _rewritten(p, lambda t: t, format=2), "format 2 is newer than 1"),
     "facts": (lambda p: _rewritten(p, lambda t: t, measures=3), "the facts of its scores:"),
-    "share": (lambda p: _rewritten(p, lambda t: t, right_share="x"), "the facts of its scores:"),
-    "cuts": (
-        lambda p: _rewritten(p, lambda t: t, cuts=[{"name": "a"}]),
-        "the facts of its scores:",
-    ),
+    "cuts": (lambda p: _rewritten(p, lambda t: t, cuts=[{"a": 1}]), "the facts of its scores:"),
     "digits": (lambda p: _rewritten(p, lambda t: t, digits=99), "digits 99 are not 0 to 9"),
     "order": (lambda p: _rewritten(p, lambda t: t[::-1]), "its pairs are not in order"),
     "column": (lambda p: _rewritten(p, lambda t: t.drop(["pair"])), "column 'pair' is missing"),

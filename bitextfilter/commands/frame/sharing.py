@@ -42,9 +42,9 @@ def sharing(run: Run, path: str | None, scores: slice) -> Iterator[BinaryIO]:
     stream, files = run.output(path, table=True), run.row_settings
     places = [n if isinstance(n, str) else n - (n > 0) for n in (files.scol, files.tcol)]
     header = files.header and not _is_later(run)
-    rows = RowsToShare(run.output(), places, header, scores)
-    yield cast(BinaryIO, rows)
-    rows.end(stream, _facts(run))
+    with RowsToShare(run.output(), places, header, scores) as rows:
+        yield cast(BinaryIO, rows)
+        rows.end(stream, _facts(run))
 
 
 def _check(run: Run, path: str) -> None:
