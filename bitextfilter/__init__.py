@@ -24,7 +24,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 if TYPE_CHECKING:
     from bitextfilter.api.cleaning import Filter, clean, deduplicate, filter_pairs, fix, noise
     from bitextfilter.api.pairs import read_rows
-    from bitextfilter.api.ranking import rank, report, sample, split
+    from bitextfilter.api.ranking import rank, report, sample, split, with_scores
     from bitextfilter.api.scoring import (
         align_documents,
         explain,
@@ -79,6 +79,7 @@ __all__ = [
     "report",
     "sample",
     "split",
+    "with_scores",
 ]
 
 _MODULES = {
@@ -86,7 +87,7 @@ _MODULES = {
     "scoring.model": {"Model"},
     "api.cleaning": {"Filter", "clean", "deduplicate", "filter_pairs", "fix", "noise"},
     "api.pairs": {"read_rows"},
-    "api.ranking": {"rank", "report", "sample", "split"},
+    "api.ranking": {"rank", "report", "sample", "split", "with_scores"},
     "api.scoring": {
         *("align_documents", "explain", "load", "mine", "named_cut", "pair_documents"),
         *("recheck", "recovery"),

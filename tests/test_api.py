@@ -60,7 +60,7 @@ FUNCTIONS = {
         "mine",
     ),
     *("noise", "rank", "read_rows", "recovery", "named_cut", "explain", "pair_documents"),
-    *("recheck", "report", "sample", "split"),
+    *("recheck", "report", "sample", "split", "with_scores"),
 }
 ERRORS = {
     *("BitextError", "DeviceError", "InputError", "ModelError", "NotFoundError", "OutputError"),
@@ -266,6 +266,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "scores": [0.5], "low": 0.1, "high": 0.9,
     },
     "sample": {"pairs": [], "model": ..., "top_lines": 1}, "split": {"pairs": [], "parts": {}},
+    "with_scores": {"pairs": [], "path": "no.parquet"},
 }  # fmt: skip
 """Arguments of each function; for `...` a model."""
 

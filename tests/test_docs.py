@@ -235,11 +235,11 @@ def test_examples_of_help_are_command_lines_of_ours(name: str) -> None:
 
 def test_examples_of_help_that_break_a_line_are_found() -> None:
     broken = (
-        "Example:\n\n    bitext-score -i a\n    --header -o b\n    bitext-rank --scores 3 < a\n"
+        "Example:\n\n    bitext-score -i a\n    --header -o b\n    bitext-rank --scored 3 < a\n"
     )
     whole, cut, unknown = map(unfit, help_examples(broken))
     assert (whole, cut) == (None, "--header is no command")
-    assert "No such option" in str(unknown) and "--scores" in str(unknown)
+    assert "No such option" in str(unknown) and "--scored" in str(unknown)
     assert help_examples("Example:\n\n    a -b \\\n        -c < d | e") == [
         ["a", "-b", "-c"],
         ["e"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from numbers import Integral
 from pathlib import Path
@@ -104,7 +104,36 @@ def _moved(
     if least is None or loaded.calibration is None:
         raise SettingsError("right_share needs min_score, and a model with a calibration")
     scores = np.array([member_number(row, -1) for row in rows], np.float64)
-    return corpus_cut(loaded.calibration, scores, least, share).least
+    return corpus_cut(loaded.calibration.right_share, scores, least, share).least
+
+
+@checked()
+def with_scores(
+    pairs: Iterable[Sequence[Any]], path: str | Path, similarity: str | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """Yield pairs with their score as the last member, as ``bitext-rank --scores`` finds it.
+
+    None for a pair that the file lacks.
+
+    Args:
+        pairs: source, target, perhaps more.
+        path: a file of ``bitext-score --share``.
+        similarity: the measure; None for the only one.
+
+    Raises NotFoundError for no such file, InputError for another kind of file, SettingsError for a
+    measure that it lacks, DeviceError without pyarrow.
+    """
+    from bitextfilter.scoring.shared_scores import SharedScores
+
+    windows = windows_of(pairs)
+    shared = SharedScores([str(path)], similarity)
+
+    def scored() -> Iterator[tuple[Any, ...]]:
+        for window in windows:
+            for pair, score in zip(window, shared.find(window), strict=True):
+                yield (*pair, float(score) if score else None)
+
+    return scored()
 
 
 @checked(**_BUDGETS, clusters=">= 1", drop_similar=">= -1, <= 1", seed=">= 0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
@@ -21,11 +22,13 @@ from bitextfilter.commands.frame.options import (
     as_column,
     as_min_score,
     as_part,
+    is_given,
     option,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.rows import WantedColumn, number_of
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.rows import Columns, WantedColumn, number_of
 from bitextfilter.models.folders import LENIENT, STRICT, naming_pair
 
 if TYPE_CHECKING:
@@ -56,6 +59,11 @@ class _Settings:
     column: int | str = option(
         "--column COLUMN", "Column of the score: a number (-1 the last) or a name.", as_column, -1
     )
+    scores: tuple[str, ...] = option(
+        "--scores FILE.parquet",
+        "Take the scores from FILE, of bitext-score --share, and append them; may be repeated.",
+        multiple=True,
+    )
     order: str = option(
         "--order", "Write the best first, or keep the input's order.", ["ranked", "input"], "ranked"
     )
@@ -79,6 +87,8 @@ class _Settings:
         """Refuse options that would do nothing."""
         if self.sample is None and self.seed is not None:
             raise click.UsageError("--seed is for --sample")
+        if self.scores and isinstance(self.column, int) and is_given("column"):
+            raise click.UsageError("with --scores, --column is the name of a measure")
         if self.right_share is not None and self.min_score in (None, LENIENT, STRICT):
             raise click.UsageError("--right-share needs a --min-score: a number, or balanced")
         number = isinstance(self.min_score, float | int)
@@ -117,62 +127,82 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     Probabilities are of a crawl in which 42 % of the rows are right. --right-share takes another
     share, or estimates it from the scores of all rows, and moves the cut; it says what it found.
 
+    --scores appends the score that a file of bitext-score --share has for the pair, without a
+    model; cuts by name are those of the file. A warning counts the rows that it lacks.
+
     --top-words counts words between white space; for languages without spaces, --count characters
-    (without white space) or subwords. Only this and a cut by name read --scol and --tcol.
+    (without white space) or subwords. Only this, --scores and a cut by name read --scol and
+    --tcol.
 
     --rejects gets the other rows, with their rank or score as the reason. All rows wait in a
-    temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory.
+    temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory, and 12
+    a pair of --scores.
 
     Example:
 
         bitext-score < pairs.tsv | bitext-rank --top-words 10M > best.tsv
         bitext-rank --column probability --header --min-score strict --order input < scored.tsv
         bitext-rank --min-score 0.5 --right-share estimate < scored.tsv > right.tsv
+        bitext-rank --scores corpus.parquet --min-score balanced < corpus.tsv > kept.tsv
         bitext-rank --fold 3/10 --sample 20 --seed 7 -i scored.tsv.gz
     """
     named = isinstance(settings.min_score, str) or settings.right_share is not None
-    if cut.similarity is not None and not named:
-        raise click.UsageError("--similarity is for a --min-score by name, as balanced")
-    incoming = _Incoming(run, settings, budget)
+    if cut.similarity is not None and not named and not settings.scores:
+        raise click.UsageError("--similarity is for --scores, or a --min-score by name")
+    incoming = (_Shared if settings.scores else _Incoming)(run, settings, budget, cut.similarity)
     output = run.output()
-    least = incoming.least(cut.similarity)
+    least = incoming.least()
     ranked = incoming.read()
     if settings.right_share is not None:
-        least = _moved(run, incoming.model, settings.right_share, least, ranked)
+        least = _moved(run, incoming.right_share(), settings.right_share, least, ranked)
     selection = ranked.select(settings.choice(budget, least))
     _tell(run, settings, ranked, selection)
     budget.tell(run, ranked, selection)
-    output.write(incoming.reader.first_line())
+    output.write(incoming.reader.first_line(incoming.added))
     write_kept(
         *(run, output, ranked.read(selection, everything=run.rejects is not None)),
-        lambda index, rank: (incoming.number(index), selection.reason(rank, ranked.score(rank))),
+        lambda index, rank: (incoming.number(index), incoming.reason(selection, rank, ranked)),
     )
 
 
 class _Incoming:
     """Reads the input into a ranking."""
 
-    def __init__(self, run: Run, settings: _Settings, budget: Budget) -> None:
-        """Open the input."""
+    added: Sequence[str] = ()
+    """Names of columns that the rows get."""
+
+    def __init__(
+        self, run: Run, settings: _Settings, budget: Budget, similarity: str | None
+    ) -> None:
+        """Open the input; *similarity* is the measure of its scores, if it is given."""
         from bitextfilter.io.ranking import Ranking
         from bitextfilter.io.spill import Spill
 
-        score = WantedColumn("score", "--column", settings.column)
-        pair = run.row_settings.columns
-        self._columns = replace(pair, blank=True, sides=budget.sides, first=(score,))
-        self._run, self._settings = run, settings
+        self._run, self._settings, self._similarity = run, settings, similarity
+        self._sides, self._columns = budget.sides, self._wanted(budget)
         self._sizes = budget.sizes(run.model)
         self.reader = run.rows(self._columns)
-        self._place = self.reader.place(self._columns.wanted()[0])
+        self._place = -1 if self.added else self.reader.place(self._columns.wanted()[0])
         self._best_first = settings.order == "ranked"
         self._ranking = Ranking(run.enter(Spill()), self._best_first)
         self._gaps = array("Q")
         self._newline: bytes | None = None
-        self.model = ""
+        self._model = ""
         """The model of the scores, once :meth:`least` has looked at them."""
 
-    def least(self, similarity: str | None) -> float | None:
-        """Return the number of --min-score, for the measure of --similarity if it is given."""
+    def _wanted(self, budget: Budget) -> Columns:
+        """Return the columns to read."""
+        score = WantedColumn("score", "--column", self._settings.column)
+        pair = self._run.row_settings.columns
+        return replace(pair, blank=True, sides=budget.sides, first=(score,))
+
+    def _windows(self) -> Iterator[ScoredRows]:
+        from bitextfilter.io.ranking import scored_windows
+
+        return scored_windows(self.reader, self._columns)
+
+    def least(self) -> float | None:
+        """Return the number of --min-score."""
         from bitextfilter.scoring.thresholds import measure_of
 
         wanted, run, reader = self._settings.min_score, self._run, self.reader
@@ -184,22 +214,15 @@ class _Incoming:
         if run.languages_open:
             model = naming_pair(model, languages_of_columns(run, rows_of(run, reader, lines)))
         column = None if reader.header is None else reader.column_name(self._place)
-        measure = measure_of(model, similarity, column)
-        if moved and measure != "probability":
-            raise click.UsageError(f"--right-share is for probabilities, and these are {measure}")
-        self.model = model
-        if moved:
-            cut = _EVEN if isinstance(wanted, str) else wanted
-        else:
-            cut = run.named_cut(model, measure, str(wanted))
+        measure = measure_of(model, self._similarity, column)
+        self._model = model
+        cut = _moved_from(wanted, measure) if moved else run.named_cut(model, measure, str(wanted))
         CutCheck(model, measure, self._settings.column)(run, reader, lines)
         return cut
 
     def read(self) -> Ranked:
         """Read everything, and rank it."""
-        from bitextfilter.io.ranking import scored_windows
-
-        for window in scored_windows(self.reader, self._columns):
+        for window in self._windows():
             for before, row in window.bad:
                 self._run.reject(row)
                 self._gaps.append(len(self._ranking) + before)
@@ -228,16 +251,88 @@ class _Incoming:
         first = 1 if self.reader.header is None else 2
         return first + index + bisect_right(self._gaps, index)
 
+    def reason(self, selection: Selection, rank: int, ranked: Ranked) -> str:
+        """Return why the row of a rank is left out."""
+        return selection.reason(rank, ranked.score(rank))
 
-def _moved(run: Run, model: str, share: float | str, least: float | None, ranked: Ranked) -> float:
-    """Return the least score that is a probability *least* in a corpus with the right *share*."""
-    from bitextfilter.models.folders import find_model
-    from bitextfilter.scoring.calibration import corpus_cut, load_calibration
+    def right_share(self) -> float | None:
+        """Return the share of right rows in the crawl that probabilities are of."""
+        from bitextfilter.models.folders import find_model
+        from bitextfilter.scoring.calibration import load_calibration
 
-    calibration = load_calibration(find_model(model))
-    assert calibration is not None and least is not None, "the measure is probability"
+        calibration = load_calibration(find_model(self._model))
+        return None if calibration is None else calibration.right_share
+
+
+class _Shared(_Incoming):
+    """Reads the input into a ranking, with the scores of --scores."""
+
+    def _wanted(self, budget: Budget) -> Columns:
+        """Read the files of scores; return the columns of a pair.
+
+        Raises InputError if --model is given, and not theirs.
+        """
+        from bitextfilter.models.folders import named_digest
+        from bitextfilter.scoring.shared_scores import SharedScores
+
+        column, run = self._settings.column, self._run
+        named = column if isinstance(column, str) else self._similarity
+        self._shared = SharedScores(self._settings.scores, named)
+        self.added, facts = (self._shared.measure,), self._shared.facts
+        if is_given("model") and budget.unit != "subwords":
+            own = named_digest(str(run.model_name)).partition(":")[0]
+            if own != facts.digest:
+                message = f"its scores are of the model {facts.model or 'none'} {facts.digest}"
+                remedy = f"--model is {own}, and not needed"
+                raise InputError(message, file=self._shared.name, remedy=remedy)
+        run.facts |= {"model": facts.model, "digest": facts.digest} if facts.model else {}
+        return run.row_settings.columns
+
+    def _windows(self) -> Iterator[ScoredRows]:
+        yield from self._shared.windows(self.reader, self._sides)
+        if warning := self._shared.warning():
+            self._run.warn(warning)
+
+    def least(self) -> float | None:
+        """Return the number of --min-score, by the cuts of the file."""
+        wanted, shared = self._settings.min_score, self._shared
+        if self._settings.right_share is not None:
+            if shared.facts.right_share is None and shared.measure == "probability":
+                raise SettingsError(f"{shared.name} has no right_share: --right-share needs it")
+            return _moved_from(wanted, shared.measure)
+        if not isinstance(wanted, str):
+            return wanted
+        return self._run.take_cut(shared.facts.cut(shared.measure, wanted, shared.name))
+
+    def reason(self, selection: Selection, rank: int, ranked: Ranked) -> str:
+        """Return why the row of a rank is left out."""
+        found = super().reason(selection, rank, ranked)
+        return f"{found} in {self._shared.name}" if found == "no score" else found
+
+    def right_share(self) -> float | None:
+        """Return the share of right rows in the crawl that probabilities are of."""
+        return self._shared.facts.right_share
+
+
+def _moved_from(wanted: MinScore | None, measure: str) -> float:
+    """Return the number of --min-score for --right-share; UsageError for another measure."""
+    if measure != "probability":
+        raise click.UsageError(f"--right-share is for probabilities, and these are {measure}")
+    return float(wanted) if isinstance(wanted, float | int) else _EVEN
+
+
+def _moved(
+    run: Run, before: float | None, share: float | str, least: float | None, ranked: Ranked
+) -> float:
+    """Return the least score that is a probability *least* in a corpus with the right *share*.
+
+    *before*: the share in the crawl that the scores are of.
+    """
+    from bitextfilter.scoring.calibration import corpus_cut
+
+    assert before is not None and least is not None, "the measure is probability"
     scores = ranked.scores()
-    cut = corpus_cut(calibration, scores, least, share)
+    cut = corpus_cut(before, scores, least, share)
     if isinstance(share, str) and (count := len(ranked) - ranked.unscored()) < _FEW:
         run.warn(f"{count} rows have a score: too few to estimate the share of right ones")
     run.facts["right share"] = cut.right_share
@@ -248,7 +343,7 @@ def _moved(run: Run, model: str, share: float | str, least: float | None, ranked
 def _tell(run: Run, settings: _Settings, ranked: Ranked, selection: Selection) -> None:
     """Add the kept rows to summary and manifest; warn if no row has a score."""
     unscored, threshold = ranked.unscored(), selection.threshold
-    if 0 < len(ranked) == unscored and settings.sample is None:
+    if 0 < len(ranked) == unscored and settings.sample is None and not settings.scores:
         run.warn(f"no row has a number in column {settings.column}")
     run.counts.update(unscored=unscored)
     run.facts["order"] = settings.order

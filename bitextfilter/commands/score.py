@@ -35,6 +35,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
+from bitextfilter.commands.frame.sharing import sharing
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.errors import SettingsError, WorkerError
 from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
@@ -151,6 +152,7 @@ def _stopping(run: Run, windows: Iterable[_Window]) -> Iterator[_Window]:
         yield window
 
 
+_OF_TEXTS = ("explain", "recheck", "cache", "column_check", "device", "share")
 _OF_A_MODEL = ("model", "languages", "column_check", "device", "recheck")
 
 
@@ -182,6 +184,10 @@ class _Settings:
     cache: str | None = option(
         "--cache DIR", "Reuse the scores of earlier runs in this folder, and add new ones."
     )
+    share: str | None = option(
+        "--share FILE.parquet",
+        "Write the scores without texts, too, for others and their bitext-rank --scores.",
+    )
     column_check: bool = option(
         "--no-column-check",
         "Do not warn of swapped columns or other languages.",
@@ -194,6 +200,12 @@ class _Settings:
     def measures(self) -> tuple[str, ...]:
         """The measures; none for the default of the model."""
         return tuple(self.similarity.split(",")) if self.similarity is not None else ()
+
+    def columns(self, program: ScorerCommand) -> slice:
+        """Return the columns of the scores in the output, from the end."""
+        after = 1 if self.explain else 0
+        count = max(1, len(program.measures(self.measures)))
+        return slice(-count - after, -after or None)
 
     def check_recheck(self) -> None:
         """Raise UsageError for one of --recheck and --between alone, or without a measure."""
@@ -283,6 +295,7 @@ def main(
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score --recheck en-de-autoencoder --between 0.01,0.99 < pairs.tsv > scored.tsv
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
+        bitext-score --share corpus.en-de.parquet < corpus.tsv > scored.tsv
         bitext-score --source-vectors en.npy --target-vectors de.npy < pairs.tsv
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --scorer-command 'python qe.py' --scorer-name qe --cache scores < pairs.tsv
@@ -291,8 +304,9 @@ def main(
     settings.check(run, asked)
     scorers.check(settings.measures)
     if given:
-        given.check(("explain", "recheck", "cache", "column_check", "device", "scorer_command"))
-    last = over_shards(run, _Scoring(settings, scorers, asked, given), run.output())
+        given.check((*_OF_TEXTS, "scorer_command"))
+    with sharing(run, settings.share, settings.columns(asked)) as output:
+        last = over_shards(run, _Scoring(settings, scorers, asked, given), output)
     if settings.recheck is not None:
         share = run.counts["rechecked"] / max(run.counts["rows"] - run.counts["rejected"], 1)
         run.note(f"{share:.1%} of the good rows were rechecked by {settings.recheck}")

@@ -7,12 +7,13 @@ Only this module needs pyarrow. Fields of structures have dots in their names, a
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy
+import numpy.typing as npt
 
 from bitextfilter.errors import DeviceError, InputError
 from bitextfilter.io.files import SPACES, is_packed, naming_input, open_bytes
@@ -27,10 +28,12 @@ _BUFFER = 1 << 20
 """Bytes of a column that are read at a time."""
 _GROUP = 1 << 16
 """Rows of a row group, unless they hold WINDOW_BYTES before."""
+GROUP_ROWS = 1 << 20
+"""Rows of a row group of numbers."""
 _SHOWN = 20
 
 
-def _arrow() -> Any:
+def arrow() -> Any:
     """Return pyarrow. Raises DeviceError if it is not installed."""
     try:
         import pyarrow
@@ -55,7 +58,7 @@ class ArrowTable:
         Raises NotFoundError, InputError for anything else than a table, DeviceError without
         pyarrow.
         """
-        self._pa = _arrow()
+        self._pa = arrow()
         self._path = path
         here = Path(path)
         if path == "-" or (here.exists() and not here.is_file() and not here.is_dir()):
@@ -163,6 +166,38 @@ class ArrowTable:
         for batch in found:
             for start in range(0, batch.num_rows, _BATCH):
                 yield batch.slice(start, _BATCH)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of a Parquet file."""
+        return int(self._file.metadata.num_rows)
+
+    def fact(self, name: str) -> bytes | None:
+        """Return a value of the metadata of a Parquet file by its name; None if there is none."""
+        found = self._file.metadata.metadata if self._parquet else None
+        value: bytes | None = (found or {}).get(name.encode())
+        return value
+
+    def numbers(self, kinds: Mapping[str, npt.DTypeLike]) -> Iterator[list[npt.NDArray[Any]]]:
+        """Yield columns of numbers, of these *kinds* by name, some rows at a time.
+
+        Raises InputError for a column that is missing, of another type or with nulls, and where
+        the file is damaged.
+        """
+        for name, kind in kinds.items():
+            found, wanted = self._types.get(name), self._pa.from_numpy_dtype(kind)
+            if found != wanted:
+                message = f"column {name!r} is {found or 'missing'}, expected {wanted}"
+                raise InputError(message, file=self._path)
+        batches = self._batches(list(kinds))
+        while True:
+            with self._reading():
+                if (batch := next(batches, None)) is None:
+                    return
+                columns = [_column(self._pa, batch, name) for name in kinds]
+            if any(column.null_count for column in columns):
+                raise InputError("a column of numbers has nulls", file=self._path)
+            yield [numpy.from_dlpack(column) for column in columns]  # to_numpy imports pandas
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the bytes of a TSV with a header: all columns as text, empty for null.
@@ -326,6 +361,36 @@ class _Taken(io.RawIOBase):
         return data
 
 
+def write_numbers(
+    stream: BinaryIO,
+    kinds: Mapping[str, npt.DTypeLike],
+    groups: Iterable[Sequence[npt.NDArray[Any]]],
+    facts: Mapping[str, bytes],
+) -> None:
+    """Write columns of numbers as Parquet: ascending integers, and others with few values.
+
+    Args:
+        stream: to write to.
+        kinds: of the columns by name, the ascending one first.
+        groups: the columns of each row group, at most GROUP_ROWS long.
+        facts: of the metadata, by name.
+
+    Raises DeviceError without pyarrow.
+    """
+    pa = arrow()
+    fields = [pa.field(name, pa.from_numpy_dtype(kind), False) for name, kind in kinds.items()]
+    schema = pa.schema(fields, metadata=dict(facts))
+    first, *others = kinds
+    forms = {"use_dictionary": others, "column_encoding": {first: "DELTA_BINARY_PACKED"}}
+    common = {"compression": "zstd", "write_page_checksum": True}
+    with pa.parquet.ParquetWriter(stream, schema, **common, **forms) as writer:
+        for columns in groups:
+            buffers = ([None, pa.py_buffer(column)] for column in columns)
+            each = zip(schema.types, map(len, columns), buffers, strict=True)
+            arrays = [pa.Array.from_buffers(*one) for one in each]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+
 _Tree = dict[str, Any]
 """The places of columns by name, in trees for structures."""
 
@@ -338,7 +403,7 @@ class ArrowWriter:
 
         Raises ValueError with the name that is not possible beside the others.
         """
-        self._pa = _arrow()
+        self._pa = arrow()
         self._tree = _tree(names)
         self._types = [self._pa.float64() if n in numbers else self._pa.string() for n in names]
         self._columns: list[list[str | float | None]] = [[] for _ in names]

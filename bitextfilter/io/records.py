@@ -49,6 +49,11 @@ def _content(path: str, *_: int) -> str:
     return total.hexdigest()
 
 
+def pair_bytes(source: bytes, target: bytes) -> bytes:
+    """Return 8 bytes that stand for a pair: the first of the SHA-256 of both, a tab between."""
+    return hashlib.sha256(b"%b\t%b" % (source, target)).digest()[:8]
+
+
 def write_record(path: Path, values: Mapping[str, Any]) -> None:
     """Write an object in JSON with its digest, whole or not at all. Raises OutputError."""
     plain = json.loads(json.dumps(values))

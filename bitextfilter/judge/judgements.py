@@ -33,6 +33,7 @@ from bitextfilter.io.files import (
     without_ending,
 )
 from bitextfilter.io.programs import Lines, PoolSettings, ProgramPool, question_line
+from bitextfilter.io.records import pair_bytes
 from bitextfilter.io.rows import number_of
 from bitextfilter.settings import from_0, from_1, setting
 
@@ -51,7 +52,7 @@ _DIGITS = 16
 
 def pair_digest(source: str, target: str) -> str:
     """Return the digest of a pair: 16 hexadecimal digits of the SHA-256 of both texts."""
-    return hashlib.sha256(in_utf_8(f"{source}\t{target}")).hexdigest()[:_DIGITS]
+    return pair_bytes(in_utf_8(source), in_utf_8(target)).hex()
 
 
 @dataclass(frozen=True)

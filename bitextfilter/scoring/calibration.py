@@ -250,12 +250,12 @@ class CorpusCut(NamedTuple):
 
 
 def corpus_cut(
-    calibration: Calibration, probabilities: Floats, asked: float, right_share: float | str
+    before: float, probabilities: Floats, asked: float, right_share: float | str
 ) -> CorpusCut:
     """Return the cut at the probability *asked* in a corpus with a share of right rows.
 
     Args:
-        calibration: of the probabilities.
+        before: the share of right rows in the crawl that probabilities are of.
         probabilities: of the rows, ``(n,)``; NaN for a row without one.
         asked: 0 to 1.
         right_share: 0 to 1, or ``ESTIMATE``.
@@ -266,7 +266,6 @@ def corpus_cut(
         raise SettingsError(f"with a share of right rows, the least score is 0 to 1, not {asked:g}")
     if outside := int(((probabilities < 0) | (probabilities > 1)).sum()):
         raise InputError(f"{outside} scores are no probabilities, which are from 0 to 1")
-    before = calibration.right_share
     if isinstance(right_share, str):
         right_share = estimated_share(probabilities[np.isfinite(probabilities)], before)
     least = float(with_share(np.array([asked]), right_share, before)[0])

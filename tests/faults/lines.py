@@ -87,6 +87,8 @@ LINES = {
     "score": f"bitext-score {MODEL} -i @/bad.tsv -o out.tsv.gz {REJECTS}",
     "clean": f"bitext-clean {MODEL} --rule length -i @/bad.tsv -o out.tsv --rejects out.rejects",
     "score cached": f"bitext-score {MODEL} -i @/rows.tsv -o out.tsv --cache cache",
+    "score shared": f"bitext-score {MODEL} -i @/bad.tsv -o out.tsv --share out.parquet"
+    " --on-error reject",
     "score resumed": f"bitext-score {MODEL} @/bad.tsv @/rows.tsv.gz -o out.tsv"
     f" --resume kept --shard-rows 50 {REJECTS}",
     "bicleaner": "bitext-bicleaner --disable_hardrules -p 1 --scol 1 --tcol 2 @/bad.tsv out.tsv"

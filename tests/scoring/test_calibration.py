@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -185,14 +184,12 @@ def test_the_share_of_a_corpus_is_found(share: float) -> None:
     before = 0.43
     probabilities = 1 / (1 + np.exp(-(logits + math.log(before / (1 - before)))))
     assert estimated_share(probabilities, before) == pytest.approx(share, abs=0.015)
-    cut = corpus_cut(replace(general_calibration(), right_share=before), probabilities, 0.5, share)
+    cut = corpus_cut(before, probabilities, 0.5, share)
     kept = right[np.abs(probabilities - cut.least) < 0.01]
     assert kept.mean() == pytest.approx(0.5, abs=0.05)
     with_holes = np.append(probabilities, np.nan)
-    calibration = replace(general_calibration(), right_share=before)
-    assert corpus_cut(calibration, with_holes, 0.5, "estimate").right_share == pytest.approx(
-        share, abs=0.015
-    )
+    estimated = corpus_cut(before, with_holes, 0.5, "estimate").right_share
+    assert estimated == pytest.approx(share, abs=0.015)
 
 
 def test_the_share_of_no_rows() -> None:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from bitextfilter.io.work_folder import Fact
     from bitextfilter.scoring.model import Model
+    from bitextfilter.scoring.thresholds import NamedCut
 
 T = TypeVar("T")
 
@@ -380,10 +381,13 @@ class Run:
         """
         from bitextfilter.scoring.thresholds import named_cut
 
-        found = named_cut(model, measure, name, use)
-        self.facts[f"{name} {measure}"] = found.note()
-        self.note(found.note())
-        return found.threshold
+        return self.take_cut(named_cut(model, measure, name, use))
+
+    def take_cut(self, cut: NamedCut) -> float:
+        """Return the score of a cut by name; stderr and manifest get the cut, too."""
+        self.facts[f"{cut.name} {cut.measure}"] = cut.note()
+        self.note(cut.note())
+        return cut.threshold
 
     def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
         """Return the progress: a bar on a terminal, elsewhere a line a minute; none with -q.

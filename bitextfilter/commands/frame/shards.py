@@ -46,7 +46,7 @@ with picklable arguments. Its result must be JSON-serialisable."""
 
 _FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "max_bad"}
 _FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
-_FREE |= {"no_verify", "scorer_processes", "scorer_retries", "scorer_timeout"}
+_FREE |= {"share", "no_verify", "scorer_processes", "scorer_retries", "scorer_timeout"}
 """The options that do not change the result."""
 
 
@@ -133,11 +133,11 @@ def _plan(run: Run) -> dict[str, str]:
         if parameter.name in _FREE or value is None:
             continue
         option = max(parameter.opts, key=len)
-        plan[option] = "a file" if option == "--rejects" else _identity(option, value)
+        plan[option] = "a file" if option == "--rejects" else identity(option, value)
     return plan
 
 
-def _identity(option: str, value: object) -> str:
+def identity(option: str, value: object) -> str:
     """Return the value of an option, with digests in place of models and files."""
     from bitextfilter.models.folders import CONFIG, model_digest, named_digest
 
@@ -150,7 +150,7 @@ def _identity(option: str, value: object) -> str:
     if (path / CONFIG).is_file():
         return model_digest(path)
     parts = value.split(",")
-    return value if len(parts) == 1 else ",".join(_identity(option, part) for part in parts)
+    return value if len(parts) == 1 else ",".join(identity(option, part) for part in parts)
 
 
 @dataclass(frozen=True)
