@@ -11,7 +11,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from itertools import chain
 from pathlib import PurePath
 from typing import Any
@@ -36,7 +36,7 @@ _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 _LINE = r"^[\W_]*(?:{})[*_\s]*[:=](.*)$"
 _NAMES = "label|score|rating"
-_UNASKED = "ask for the label alone; --on-error reject leaves such answers out"
+_UNASKED = "--field NAME is that of the label in JSON; --on-error reject leaves such answers out"
 _FAILED = "ask again for these rows; --on-error reject leaves them out"
 _NO_ID = "bitext-judge requests writes the ids"
 
@@ -55,14 +55,13 @@ def label_in(answer: str, scale: Scale, field: str | None = None) -> str:
     """
     text = answer[found.end() :] if (found := _THOUGHT.match(answer)) else answer
     text = fenced[1] if (fenced := _FENCED.fullmatch(text.strip())) else text.strip()
-    values: list[Any] = [text]
-    if _on_scale(text, scale) is None:
+    labels = {_on_scale(text, scale)}
+    if labels == {None}:
+        objects = list(_objects(text))
         names = _NAMES if field is None else re.escape(field)
         lines = re.findall(_LINE.format(names), text, re.IGNORECASE | re.MULTILINE)
-        objects = list(_objects(text))
-        values = [_value(one, field) for one in objects] or lines
-        values = values if len(objects) < 2 else []
-    labels = {_on_scale(value, scale) for value in values}
+        values = [one.get(field) if field else one.values() for one in objects] or lines
+        labels = {_on_scale(value, scale) for value in values if len(objects) < 2}
     label = labels.pop() if len(labels) == 1 else None
     if label is None:
         message = f"the answer {' '.join(answer.split())[:80]!r} is no label: {scale.labels}"
@@ -72,10 +71,11 @@ def label_in(answer: str, scale: Scale, field: str | None = None) -> str:
 
 def _on_scale(value: Any, scale: Scale) -> str | None:
     """Return a value as a label of the scale, but for case and marks around it; or None."""
+    value = next(iter(value)) if isinstance(value, ValuesView) and len(value) == 1 else value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    text = str(value)
-    if scale.holds(text):
+    text = str(value).strip()
+    if text in scale.words:
         return text
     text = text.strip("*\"'`“” \t\r\n").removesuffix(".")
     if not scale.words:
@@ -94,17 +94,6 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             place += 1
         place = text.find("{", place)
-
-
-def _value(found: Mapping[str, Any], field: str | None) -> Any:
-    """Return the field, or the only one, of an object."""
-    if field is None and len(found) == 1:
-        return next(iter(found.values()))
-    if field is not None and field in found:
-        return found[field]
-    fields = ", ".join(map(repr, list(found)[:9])) or "no fields"
-    message = f"the answer has {fields}" + (f", but no {field!r}" if field else "")
-    raise LabelFaultError(message[:200], "--field NAME says which is the label")
 
 
 def _at(value: Any, *path: str | int) -> Any:

@@ -15,9 +15,14 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Indices
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, interval
-from bitextfilter.judge.evaluation import JudgedRows, Standard, judged_rows, weighted_auc
+from bitextfilter.judge.evaluation import (
+    JudgedRows,
+    Standard,
+    grades_of,
+    judged_rows,
+    weighted_auc,
+)
 from bitextfilter.judge.judgements import RULE, Judgements
-from bitextfilter.judge.learning import grades_of
 from bitextfilter.training.combiner import (
     FOLDS,
     CombinerSettings,
@@ -100,7 +105,8 @@ class LearningCurve:
             for size in [*(size for size in SIZES if fewest <= size < most), most]:
                 found.setdefault(size, []).append(np.full(len(kinds), np.nan))
             for fold in range(FOLDS):
-                order = _mixed(kinds, np.flatnonzero(known & (folds != fold)), draw)
+                own = np.flatnonzero(known & (folds != fold))
+                order = _mixed(kinds, own, self.bootstrap.seed + draw)
                 for size, parts in found.items():
                     parts[-1][folds == fold] = self._combined(order[:size], folds == fold)
         return found
@@ -135,8 +141,8 @@ class LearningCurve:
             labels = key if isinstance(key, int) else 0
             same = bool(less.low <= 0)
             enough = enough and same if labels else same
-            facts = {"score": "combined" if labels else key, "judge": judge.name, "labels": labels}
-            facts["rows"] = int((~rows.ruled).sum())
+            facts = {"score": "combined" if labels else key, "labels": labels or None}
+            facts |= {"judge": judge.name, "rows": int((~rows.ruled).sum())}
             records.append({**facts, "auc": auc, "less": less, "enough": enough})
         return records[::-1]
 

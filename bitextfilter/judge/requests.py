@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from bitextfilter.errors import SettingsError
@@ -45,39 +44,24 @@ def default_prompt(scale: Scale) -> str:
     return _ASK.replace("{criteria}", criteria).replace("{labels}", scale.labels)
 
 
-def filled(prompt: str, values: Mapping[str, str]) -> str:
-    """Return a prompt with the *values* of names in braces; other braces stay."""
-    return re.sub("|".join(f"{{{name}}}" for name in values), lambda m: values[m[0][1:-1]], prompt)
-
-
-def _openai(row_id: str, model: str, prompt: str) -> dict[str, Any]:
-    body = {"model": model, "messages": [{"role": "user", "content": prompt}]}
-    return {"custom_id": row_id, "method": "POST", "url": "/v1/chat/completions", "body": body}
-
-
-def _anthropic(row_id: str, model: str, prompt: str) -> dict[str, Any]:
-    messages = [{"role": "user", "content": prompt}]
-    params = {"model": model, "max_tokens": _MOST_TOKENS, "messages": messages}
-    return {"custom_id": row_id, "params": params}
-
-
-def _gemini(row_id: str, _model: str, prompt: str) -> dict[str, Any]:
-    contents = [{"role": "user", "parts": [{"text": prompt}]}]
-    return {"key": row_id, "request": {"contents": contents}}
-
-
-FORMS: dict[str, Callable[[str, str, str], dict[str, Any]]] = {
-    "openai": _openai,
-    "anthropic": _anthropic,
-    "gemini": _gemini,
-}
-"""Makers of a request of an id, a model and a prompt; Gemini's model is that of the batch."""
+FORMS = ("openai", "anthropic", "gemini")
 
 
 def request_for(
     row: SampledRow, form: str, model: str, prompt: str, languages: tuple[str, str]
 ) -> dict[str, Any]:
-    """Return the request for the label of a row; *languages* are names of both languages."""
-    names = dict(zip(("source_language", "target_language"), languages, strict=True))
-    text = filled(prompt, {"source": row.source, "target": row.target, **names})
-    return FORMS[form](request_id(row), model, text)
+    """Return the request for the label of a row, in one of ``FORMS``.
+
+    *languages* are names of both languages. Braces stay but around the four names of a *prompt*.
+    """
+    own, (source, target) = request_id(row), languages
+    values = {"source": row.source, "target": row.target}
+    values |= {"source_language": source, "target_language": target}
+    names = "|".join(values)
+    text = re.sub(f"{{({names})}}", lambda found: values[found[1]], prompt)
+    if form == "gemini":
+        return {"key": own, "request": {"contents": [{"role": "user", "parts": [{"text": text}]}]}}
+    body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": text}]}
+    if form == "anthropic":
+        return {"custom_id": own, "params": {**body, "max_tokens": _MOST_TOKENS}}
+    return {"custom_id": own, "method": "POST", "url": "/v1/chat/completions", "body": body}

@@ -288,4 +288,8 @@ def combiner(run: Run, settings: _Combiner, bootstrap: Bootstrap) -> None:
     trained = curve.trained()
     run.counts["labelled"] = len(judges[0].judgements.judged)
     target.write(trained.combiner.to_json())
-    output.write(curve.result().text(settings.as_json))
+    result = curve.result()
+    for record in result.groups["results"]:
+        if record["less"].high < 0:
+            run.warn(f"{record['score']} alone is better by the {record['judge']}")
+    output.write(result.text(settings.as_json))
