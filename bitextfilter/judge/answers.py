@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import PurePath
 from typing import Any
 
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, printable
 from bitextfilter.io.files import in_utf_8
 from bitextfilter.io.records import parse_json
 from bitextfilter.io.rows import BadRow
@@ -79,7 +79,7 @@ def _on_scale(value: Any, scale: Scale) -> str | None:
         return text
     text = text.strip("*\"'`“” \t\r\n").removesuffix(".")
     if not scale.words:
-        return text if scale.holds(text) else None
+        return text if text.isascii() and scale.holds(text) else None
     alike = [word for word in scale.words if word.casefold() == text.casefold()]
     return alike[0] if len(alike) == 1 else None
 
@@ -126,25 +126,24 @@ def answers_in(result: Mapping[str, Any]) -> tuple[str, list[str]]:
     errors = (("error",), ("response", "body", "error"), ("result", "error", "error"))
     for error in [*(_at(result, *path) for path in errors), result.get("status")]:
         if error:
-            raise LabelFaultError(
-                f"the request failed: {_at(error, 'message') or error}"[:200], _FAILED
-            )
+            reason = printable(str(_at(error, "message") or error))[:200]
+            raise LabelFaultError(f"the request failed: {reason}", _FAILED)
     body = _at(result, "response", "body") or result.get("response")
-    message, choices = _at(result, "result", "message"), _listed(_at(body, "choices"))
-    ends = [(_at(one, "message", "content"), _at(one, "finish_reason")) for one in choices]
+    message = _at(result, "result", "message")
+    found = [(_at(message, "content"), _at(message, "stop_reason"))] if message else []
+    for one in _listed(_at(body, "choices")):
+        found.append((_at(one, "message", "content"), _at(one, "finish_reason")))
     for one in _listed(_at(body, "candidates")):
-        ends.append((_at(one, "content", "parts"), _at(one, "finishReason")))
-    if message is not None:
-        ends.append((_at(message, "content"), _at(message, "stop_reason")))
-    if not ends:
+        found.append((_at(one, "content", "parts"), _at(one, "finishReason")))
+    if not found:
         kind = _at(result, "result", "type") or _at(body, "promptFeedback", "blockReason")
-        raise LabelFaultError(f"the request has no answer ({kind or 'unknown'})", _FAILED)
-    for parts, end in ends:
-        if end in _CUT_OFF or not _text(parts).strip():
-            fault = "is cut off" if end in _CUT_OFF else "is empty"
-            raise LabelFaultError(f"the answer {fault} ({end or 'no reason given'})", _FAILED)
+        found = [(None, kind)]
+    for parts, end in found:
+        if str(end) in _CUT_OFF or not _text(parts).strip():
+            fault = "is cut off" if str(end) in _CUT_OFF else "has no text"
+            raise LabelFaultError(f"the answer {fault} ({printable(str(end))[:80]})", _FAILED)
     model = _at(body, "model") or _at(body, "modelVersion") or _at(message, "model") or ""
-    return str(model), [_text(parts) for parts, _ in ends]
+    return str(model), [_text(parts) for parts, _ in found]
 
 
 class AnswerReader:
@@ -185,7 +184,8 @@ class AnswerReader:
             model, texts = str(record.get("annotator") or record.get("model") or ""), [record[own]]
         else:
             raise LabelFaultError(f"no {own!r}", "--field NAME says which field is the label")
-        who = self._annotator or model or PurePath(name).name.partition(".")[0] or "model"
+        stem = PurePath(name).name.partition(".")[0]
+        who = self._annotator or " ".join(printable(model).split()) or stem or "model"
         found = []
         for text in texts:
             value = text if isinstance(text, str) else json.dumps(text)

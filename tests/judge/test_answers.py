@@ -78,15 +78,15 @@ FAILED = {
         "status_code": 400, "body": {"error": {"message": "Invalid", "type": "x"}}}},
     "the request failed: too long": {"custom_id": IDS[0], "result": {"type": "errored", "error": {
         "type": "error", "error": {"type": "invalid_request_error", "message": "too long"}}}},
-    "no answer (expired)": {"custom_id": IDS[0], "result": {"type": "expired"}},
-    "no answer (canceled)": {"custom_id": IDS[0], "result": {"type": "canceled"}},
-    "no answer (SAFETY)": {"key": IDS[0], "response": {
+    "has no text (expired)": {"custom_id": IDS[0], "result": {"type": "expired"}},
+    "has no text (canceled)": {"custom_id": IDS[0], "result": {"type": "canceled"}},
+    "has no text (SAFETY)": {"key": IDS[0], "response": {
         "promptFeedback": {"blockReason": "SAFETY"}}},
     "failed: quota": {"key": IDS[0], "error": {"code": 8, "message": "quota"}},
     "is cut off (MAX_TOKENS)": gemini(finishReason="MAX_TOKENS"),
     "is cut off (length)": openai("8", finish_reason="length"),
     "is cut off (max_tokens)": anthropic("8", "max_tokens"),
-    "is empty (content_filter)": openai(None, finish_reason="content_filter"),
+    "has no text (content_filter)": openai(None, finish_reason="content_filter"),
     "'I cannot judge this.' is no label": anthropic("I cannot judge this.", "refusal"),
     "the id 'request-1' names no row": {"custom_id": "request-1", "label": 85},
     "is of no row of s.tsv": {"custom_id": IDS[0][:16] + "-9", "label": 85},
