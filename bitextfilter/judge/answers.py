@@ -178,18 +178,17 @@ class AnswerReader:
         if not isinstance(record, dict):
             raise LabelFaultError("neither an object of JSON nor a row as the header", "mend it")
         row, own = self._row(record), self._field or "label"
-        if record.keys() & {"response", "result"} or record.get("error"):
-            model, texts = answers_in(record)
-        elif own in record:
+        if own in record:
             model, texts = str(record.get("annotator") or record.get("model") or ""), [record[own]]
+        elif record.keys() & {"response", "result", "error"}:
+            model, texts = answers_in(record)
         else:
             raise LabelFaultError(f"no {own!r}", "--field NAME says which field is the label")
         stem = PurePath(name).name.partition(".")[0]
         who = self._annotator or " ".join(printable(model).split()) or stem or "model"
+        texts = [each if isinstance(each, str) else json.dumps(each) for each in texts]
         found = []
-        for text in texts:
-            value = text if isinstance(text, str) else json.dumps(text)
-            label = label_in(value, self._scale, self._field)
+        for label in [label_in(text, self._scale, self._field) for text in texts]:
             self._met[row.pair, who] += 1
             times = self._met[row.pair, who]
             own = f"{who}-{times}" if times > 1 else who

@@ -136,8 +136,8 @@ def test_tables_and_several_answers() -> None:
     labels, bad = read(table, annotator="x")
     assert labels == [("7", "85", "x"), ("7", "20", "x-2")]
     assert [each[:2] for each in bad] == ["5:", "6:"]
-    quoted = b'custom_id,why,mark\n%s,"a, ""b""\nc",good\n' % IDS[1].encode()
-    assert read(quoted, "good-bad", field="mark") == ([("9", "good", "a")], [])
+    quoted = b'custom_id,why,response\n%s,"a, ""b""\nc",good\n' % IDS[1].encode()
+    assert read(quoted, "good-bad", field="response") == ([("9", "good", "a")], [])
     with pytest.raises(Exception, match=r"a.b:1: neither JSON nor a header"):
         read(b"text\tlabel\n")
     with pytest.raises(Exception, match=r"a.b:2: .*mend the quotes"):
