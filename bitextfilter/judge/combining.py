@@ -38,6 +38,8 @@ SIZES = (25, 50, 100, 200, 400, 800, 1600, 3200)
 """Numbers of labels to learn from, and last all of four folds."""
 _DRAWS = 5
 """Draws of folds and labels, over which an AUC is the mean."""
+_LITTLE = 0.005
+"""A gain of AUC that is worth no labels."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class LearningCurve:
         enough, records = True, []
         for key, (auc, less) in reversed(found.items()):
             labels = key if isinstance(key, int) else 0
-            same = bool(less.low <= 0)
+            same = bool(less.low <= _LITTLE)
             enough = enough and same if labels else same
             facts = {"score": "combined" if labels else key, "labels": labels or None}
             facts |= {"judge": judge.name, "rows": int((~rows.ruled).sum())}

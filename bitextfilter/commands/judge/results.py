@@ -262,7 +262,7 @@ def combiner(run: Run, settings: _Combiner, bootstrap: Bootstrap) -> None:
     Writes a table, tab-separated: the AUC of each score alone, and of combiners that learn from 25,
     50, 100... labels, at most four fifths of all, on the rows of the other fifth: the mean of five
     draws, by the labels, and by those of --people. less is how much lower it is than that of the
-    last combiner. enough says whether that and all further labels gain nothing beyond the 95 %
+    last combiner. enough says whether neither that nor further labels gain .005 beyond the 95 %
     interval. Rows count as often as their weight says.
 
     Example:
