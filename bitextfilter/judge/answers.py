@@ -33,8 +33,7 @@ _ID = re.compile("([0-9a-f]{16})(?:-([0-9]{1,15}))?|([0-9]{1,15})")
 _CUT_OFF = {"length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded"}
 """Ends of answers that are not whole."""
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
-_LINE = r"^[\W_]*(?:{})[*_\s]*[:=](.*)$"
+_LINE = r"^[^\w\n]*(?:{})[*_ ]*[:=](.*)$"
 _NAMES = "label|score|rating"
 _UNASKED = "--field NAME is that of the label in JSON; --on-error reject leaves such answers out"
 _FAILED = "ask again for these rows; --on-error reject leaves them out"
@@ -54,7 +53,10 @@ def label_in(answer: str, scale: Scale, field: str | None = None) -> str:
     LabelFaultError for any other text.
     """
     text = answer[found.end() :] if (found := _THOUGHT.match(answer)) else answer
-    text = fenced[1] if (fenced := _FENCED.fullmatch(text.strip())) else text.strip()
+    text = text.strip()
+    if text[:3] == text[3:][-3:] == "```":
+        first, _, rest = text[3:-3].partition("\n")
+        text = (rest if rest and (first.isalnum() or not first) else text[3:-3]).strip()
     labels = {_on_scale(text, scale)}
     if labels == {None}:
         objects = list(_objects(text))
@@ -91,7 +93,9 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         try:
             found, place = decoder.raw_decode(text, place)
             yield found
-        except (ValueError, RecursionError):
+        except RecursionError:
+            return
+        except ValueError:
             place += 1
         place = text.find("{", place)
 

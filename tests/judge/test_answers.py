@@ -109,6 +109,7 @@ def test_bad_answers_have_their_line(reason: str, record: Any) -> None:
     [
         (" 85 \n", "0-100", "85"), ("**85**", "0-100", "85"), ("4.", "1-5", "4"),
         ("Good.", "good-bad", "good"), ("f", "labels=V,F", "F"), ("```\n85\n```", "0-100", "85"),
+        ("```85```", "0-100", "85"),
         ('```json\n{"score": 85}\n```', "0-100", "85"), ("Grade: 85", "0-100 grade", "85"),
         ('Sure! {"score": "85"} Bye.', "0-100", "85"), ("score = .5\nScore: .5", "0-1", ".5"),
         ("Numbers: 3, 4.\n**Label:** 4", "1-5", "4"),
@@ -124,7 +125,8 @@ def test_labels_in_answers(answer: str, scale: str, label: str) -> None:
     "answer",
     ["", "101", "-1", "nan", "8 5", "85/100", "85%", "about 85", "The label is 85", "true", "{}",
      '{"score": true}', '{"a": {"b": 85}}', '{"score": 85, "why": 3}', '{"a": 85} {"a": 85}',
-     "[85]", "label: 85\nlabel: 20", "Label: 85 or 90", "８５", "{" * 3000, '{"a":' * 3000],
+     "[85]", "label: 85\nlabel: 20", "Label: 85 or 90", "８５", "{" * 9000, '{"a":' * 9000,
+     "\n" * 99_999 + "x", "```" + " " * 99_999 + "x```"],
 )  # fmt: skip
 def test_no_label_is_guessed(answer: str) -> None:
     with pytest.raises(LabelFaultError, match="is no label: a number from 0 to 100"):
