@@ -259,6 +259,14 @@ def _names(locale: str = "en") -> dict[str, str]:
     return {name.lower(): tag for tag, name in tags.items() if tag not in _NO_LANGUAGE}
 
 
+def english_name(tag: str) -> str:
+    """Return the name of a tag's language in English: ``Simplified Chinese``; or the tag."""
+    from babel import Locale
+
+    names = Locale.parse("en").languages
+    return names.get(tag.replace("-", "_")) or names.get(tag.partition("-")[0]) or tag
+
+
 @functools.cache
 def _own_names() -> dict[str, list[str]]:
     """Return the names of languages in themselves, in lower case → their locales."""

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from math import isnan, nan
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,23 @@ def standard_of(scale: Scale, good: str | None) -> Standard:
     if not scale.holds(good):
         raise SettingsError(scale.fault(good))
     return Standard(least=number_of(good.encode()))
+
+
+def grades_of(judgements: Judgements, standard: Standard) -> tuple[list[int], Floats]:
+    """Return the places of the labelled rows, and their grades from 0 to 1.
+
+    The grade of words is the share of the row's labels that are good; of numbers, their mean, from
+    the lowest to the highest of the scale.
+    """
+    scale, grades = judgements.scale, []
+    for place in judgements.judged:
+        labels = [label.label for label in judgements.of(place).values()]
+        if scale.words:
+            values = [float(standard.is_good(label)) for label in labels]
+        else:
+            values = [(float(label) - scale.low) / (scale.high - scale.low) for label in labels]
+        grades.append(float(np.mean(values)))
+    return judgements.judged, np.array(grades)
 
 
 @dataclass(frozen=True)
@@ -303,9 +320,16 @@ def _record(kind: str, name: str, **known: Any) -> dict[str, Any]:
 
 
 def judgement_result(
-    judgements: Judgements, rows: JudgedRows, standard: Standard, settings: YieldSettings
+    judgements: Judgements,
+    rows: JudgedRows,
+    standard: Standard,
+    settings: YieldSettings,
+    more: Sequence[AgreementFigure] = (),
 ) -> Result:
-    """Return the cuts of each column, its AUC, the strata, and the annotators' agreement."""
+    """Return the cuts of each column, its AUC, the strata, and the annotators' agreement.
+
+    *more* figures of agreement stand last.
+    """
     facts: dict[str, str | float] = {
         "n": len(rows.good),
         "good": str(standard),
@@ -317,7 +341,8 @@ def judgement_result(
     ]
     scores = [_auc_record(rows, name, settings.bootstrap, facts) for name in settings.columns]
     strata = _reason_records(rows, settings.bootstrap)
-    agreement = [_agreement_record(each) for each in measure_agreement(judgements, standard.least)]
+    figures = [*measure_agreement(judgements, standard.least), *more]
+    agreement = [_agreement_record(each) for each in figures]
     groups = {"cuts": cuts, "scores": scores, "reasons": strata, "agreement": agreement}
     about = {"sample": judgements.sample.name, "scale": judgements.scale.name}
     return Result("judge", _COLUMNS, groups, {**about, "good": str(standard)})
@@ -348,8 +373,8 @@ def _cut_record(cut: JudgedCut, facts: dict[str, str | float]) -> dict[str, Any]
 
 
 def _agreement_record(figure: AgreementFigure) -> dict[str, Any]:
-    value = None if isnan(figure.value) else figure.value
-    return _record(figure.measure, ", ".join(figure.annotators), labels=figure.rows, value=value)
+    names = ", ".join(figure.annotators)
+    return _record(figure.measure, names, labels=figure.rows, value=figure.value)
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
@@ -393,11 +418,11 @@ class AgreementFigure:
     """A measure of agreement."""
 
     measure: str
-    """``agreement`` (the share of rows with equal labels), ``kappa`` or ``alpha``."""
+    """``agreement`` (the share of rows with equal labels), ``kappa``, ``alpha``, ``label-auc``."""
     annotators: tuple[str, ...]
     rows: int
     """Rows that at least two of them have labelled."""
-    value: float
+    value: float | Estimate
 
 
 def measure_agreement(judgements: Judgements, least: float | None) -> list[AgreementFigure]:

@@ -237,10 +237,11 @@ def labels_text(labels: Iterable[Label]) -> bytes:
 
 @dataclass(frozen=True)
 class Judgements:
-    """The labels of a sample: at least one, all on one scale."""
+    """The labels of a sample: at least one, on one scale, or several that a reader allows."""
 
     sample: RowSample
     scale: Scale
+    """Of the first label."""
     labels: Mapping[str, Mapping[int, Label]]
     """Each annotator's labels by the place of the row in the sample."""
 
@@ -265,9 +266,9 @@ _SAVED = "bitext-judge page and bitext-judge command write such a file"
 class LabelReader:
     """Reads labels files of one sample, and checks that they belong to it."""
 
-    def __init__(self, sample: RowSample) -> None:
-        """Start without labels."""
-        self._sample = sample
+    def __init__(self, sample: RowSample, mixed: bool = False) -> None:
+        """Start without labels; *mixed* labels may be on several scales."""
+        self._sample, self._mixed = sample, mixed
         self._scale: Scale | None = None
         self._labels: dict[str, dict[int, Label]] = {}
         self._origins: dict[tuple[str, int], str] = {}
@@ -297,8 +298,8 @@ class LabelReader:
             known = self._origins.get((label.annotator, place))
             if known is not None:
                 message = f"{label.annotator} has labelled row {label.row} before ({known})"
-                raise _FaultError(message, "keep one of both lines")
-        except _FaultError as fault:
+                raise LabelFaultError(message, "keep one of both lines")
+        except LabelFaultError as fault:
             raise InputError(fault.message, file=name, line=line, remedy=fault.remedy) from None
         self._origins[label.annotator, place] = f"{name}:{line}"
         self._labels.setdefault(label.annotator, {})[place] = label
@@ -308,27 +309,26 @@ class LabelReader:
         if len(fields) != len(LABEL_COLUMNS):
             columns = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
             message = f"{columns}, expected {len(LABEL_COLUMNS)}"
-            raise _FaultError(message, "columns are separated by tabs")
+            raise LabelFaultError(message, "columns are separated by tabs")
         row, pair, text, scale, annotator, note = fields
         if not (number := _line_number(row)):
-            raise _FaultError(f"the row {row!r} is no line number", "copy it from the sample")
-        self._check_scale(scale)
-        assert self._scale is not None
-        if not self._scale.holds(text):
-            raise _FaultError(self._scale.fault(text), "correct it, or delete the line")
+            raise LabelFaultError(f"the row {row!r} is no line number", "copy it from the sample")
+        if not (known := self._known_scale(scale)).holds(text):
+            raise LabelFaultError(known.fault(text), "correct it, or delete the line")
         if not annotator.strip():
-            raise _FaultError("the annotator has no name", "write the same name in all lines")
+            raise LabelFaultError("the annotator has no name", "write the same name in all lines")
         return Label(number, pair, text, scale, annotator, note)
 
-    def _check_scale(self, name: str) -> None:
-        if self._scale is None:
-            try:
-                self._scale = parse_scale(name)
-            except SettingsError as error:
-                raise _FaultError(str(error), "write the scale of the other lines") from None
-        elif name != self._scale.name:
+    def _known_scale(self, name: str) -> Scale:
+        try:
+            scale = parse_scale(name)
+        except SettingsError as error:
+            raise LabelFaultError(str(error), "write the scale of the other lines") from None
+        self._scale = self._scale or scale
+        if name != self._scale.name and not self._mixed:
             message = f"the scale is {name}, in labels before {self._scale.name}"
-            raise _FaultError(message, "labels of two scales cannot be joined")
+            raise LabelFaultError(message, "labels of two scales cannot be joined")
+        return scale
 
     def _place(self, label: Label) -> int:
         """Return the place of the labelled row in the sample."""
@@ -336,15 +336,15 @@ class LabelReader:
         if place is not None and sample.rows[place].row == label.row:
             return place
         if place is None and all(label.row != row.row for row in sample.rows):
-            raise _FaultError(f"row {label.row} is not in {sample.name}", _OTHER)
+            raise LabelFaultError(f"row {label.row} is not in {sample.name}", _OTHER)
         message = f"row {label.row} has another text than in {sample.name}"
-        raise _FaultError(message, _OTHER)
+        raise LabelFaultError(message, _OTHER)
 
 
 _OTHER = "give the sample that was labelled"
 
 
-class _FaultError(Exception):
+class LabelFaultError(Exception):
     """A fault of a line, and its remedy."""
 
     def __init__(self, message: str, remedy: str) -> None:
@@ -359,6 +359,14 @@ def _line_number(text: str) -> int:
 
 def _records(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the fields of each line that is not empty."""
+    return ((number, text.split("\t")) for number, text in text_lines(stream, name))
+
+
+def text_lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line that is not empty, and of the first.
+
+    Raises InputError for a line that is not UTF-8.
+    """
     for number, raw in enumerate(lines_of(stream, name), 1):
         line = without_ending(raw.removeprefix(BOM) if number == 1 else raw)
         try:
@@ -367,7 +375,7 @@ def _records(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str
             message = f"not UTF-8 at byte {error.start + 1} of the line"
             raise InputError(message, file=name, line=number, remedy="save it as UTF-8") from None
         if text or number == 1:
-            yield number, text.split("\t")
+            yield number, text
 
 
 @dataclass(frozen=True)

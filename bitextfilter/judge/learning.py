@@ -21,6 +21,7 @@ from bitextfilter.judge.evaluation import (
     Standard,
     YieldSettings,
     column_auc,
+    grades_of,
     judged_rows,
     yields,
 )
@@ -51,23 +52,6 @@ _GOOD = 0.5
 """The least grade of a right row."""
 _JOINT = ("mlp", "joint")
 """Measures whose thresholds do not hold any more."""
-
-
-def grades_of(judgements: Judgements, standard: Standard) -> tuple[list[int], Floats]:
-    """Return the places of the labelled rows, and their grades from 0 to 1.
-
-    The grade of words is the share of the row's labels that are good; of numbers, their mean, from
-    the lowest to the highest of the scale.
-    """
-    scale, grades = judgements.scale, []
-    for place in judgements.judged:
-        labels = [label.label for label in judgements.of(place).values()]
-        if scale.words:
-            values = [float(standard.is_good(label)) for label in labels]
-        else:
-            values = [(float(label) - scale.low) / (scale.high - scale.low) for label in labels]
-        grades.append(float(np.mean(values)))
-    return judgements.judged, np.array(grades)
 
 
 class Learnt:

@@ -122,12 +122,12 @@ def cross_validated(
     return combined
 
 
-def fold_of(good: Any, seed: int) -> Indices:
-    """Return the fold of each row ``(n,)``, drawn by *seed* among the good and the bad rows."""
+def fold_of(kinds: Any, seed: int) -> Indices:
+    """Return the fold of each row ``(n,)``, drawn by *seed* among the rows of each kind."""
     generator = np.random.default_rng(seed)
-    folds = np.zeros(len(good), np.int64)
-    for kind in (True, False):
-        places = np.flatnonzero(good == kind)
+    folds = np.zeros(len(kinds), np.int64)
+    for kind in np.unique(kinds)[::-1]:
+        places = np.flatnonzero(kinds == kind)
         folds[generator.permutation(places)] = np.arange(len(places)) % FOLDS
     return folds
 

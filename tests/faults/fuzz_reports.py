@@ -86,6 +86,8 @@ def judge(bench: Bench) -> None:
         ["bitext-judge page", sample],
         ["bitext-judge report", sample, labels, "--bootstrap", "9"],
         ["bitext-judge learn", sample, labels, "--bootstrap", "9", "--model", toy, "-o", out],
+        ["bitext-judge import", sample, labels, "--scale", "0-1", "--on-error", "reject"],
+        ["bitext-judge combiner", sample, labels, "--bootstrap", "9", "-o", f"{out}.json"],
     ]
     for line in lines:
         done = bench.run(*line)

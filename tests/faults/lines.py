@@ -124,6 +124,10 @@ LINES = {
     " --dropped @/dropped.tsv -o out.tsv --manifest out.json",
     "page to judge": "bitext-judge page @/sample.tsv --annotator a -o out.html",
     "judged by a program": "bitext-judge command @/judge @/sample.tsv -o out.tsv",
+    "requests for labels": "bitext-judge requests @/sample.tsv --model m -o out.jsonl.gz",
+    "imported labels": "bitext-judge import @/sample.tsv @/labels.tsv --scale 0-1 -o out.tsv"
+    " --on-error reject --rejects out.rejects",
+    "a small filter": "bitext-judge combiner @/sample.tsv @/labels.tsv --bootstrap 9 -o out.json",
     "a learning score": f"bitext-judge learn {MODEL} @/sample.tsv @/labels.tsv --bootstrap 9"
     " -o out.model",
     "yields": "bitext-judge report @/sample.tsv @/labels.tsv --disagreements out.apart -o out.tsv",

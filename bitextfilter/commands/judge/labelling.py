@@ -83,9 +83,11 @@ def read_sample(run: Run, path: str) -> RowSample:
     return sample
 
 
-def read_labels(run: Run, sample: RowSample, paths: Sequence[str]) -> Judgements:
-    """Read the labels of a sample in some files."""
-    reader = LabelReader(sample)
+def read_labels(
+    run: Run, sample: RowSample, paths: Sequence[str], mixed: bool = False
+) -> Judgements:
+    """Read the labels of a sample in some files; *mixed* ones may be on several scales."""
+    reader = LabelReader(sample, mixed)
     for path in paths:
         reader.read(run.input(path), stream_name(path))
     return reader.judgements(", ".join(map(stream_name, paths)))

@@ -1,4 +1,4 @@
-"""``bitext-judge report`` and ``learn``: what a cut yields by labels, and a model that learns."""
+"""``bitext-judge report``, ``learn`` and ``combiner``: the yields of cuts; scores that learn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bitextfilter.models.folders import check_replaceable
 
 if TYPE_CHECKING:
     from bitextfilter.judge.evaluation import JudgedRows, Standard
-    from bitextfilter.judge.judgements import Judgements
+    from bitextfilter.judge.judgements import Judgements, RowSample
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,17 @@ class _Labelled:
             raise click.UsageError(f"{double} is named twice")
 
 
-def chosen_standard(judgements: Judgements, good: str | None) -> Standard:
-    """Return the labels that count as good."""
-    from bitextfilter.judge.evaluation import standard_of
+def alike(run: Run, judgements: Judgements, good: str | None) -> tuple[Judgements, Standard]:
+    """Return judgements on one scale, and the labels that count as good."""
+    from bitextfilter.judge.scales import on_one_scale
 
     try:
-        return standard_of(judgements.scale, good)
+        found, standard, told = on_one_scale(judgements, good)
     except SettingsError as error:
         raise click.UsageError(f"--good: {error}") from error
+    if told:
+        run.note(f"good is {told}")
+    return found, standard
 
 
 _FEW = 100
@@ -103,28 +106,35 @@ def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
         agreement  of two annotators: share of equal labels; kappa is Cohen's
         alpha      of all annotators: Krippendorff's, by squares for numbers, nominal for words
 
+        label-auc  of annotators on unlike scales: how often a row that the second calls good has
+                   a higher number by the first
+
     Figures are from 0 to 1, each followed by the ends of its 95 % interval (of a bootstrap
     within strata); labels is the number of labelled rows behind it. The row of several
     annotators is as good as the share of them that says so. Rows that a rule drops are kept by
-    no cut: good ones lower the recall. Labels are checked against the texts of the sample.
+    no cut: good ones lower the recall. Labels are checked against the texts of the sample. Where
+    their scales differ, each is good or bad by its own: --good is of the scales that have it.
 
     Example:
 
         bitext-judge report sample.tsv labels.tsv --column mlp --cut 0.37 --precision 0.95
         bitext-judge report sample.tsv anna.tsv ben.tsv --disagreements discuss.tsv --json
+        bitext-judge report sample.tsv llm.tsv people.tsv --good V,F
     """
     from bitextfilter.judge.evaluation import YieldSettings, judged_rows, judgement_result
+    from bitextfilter.judge.scales import label_aucs
 
     output, apart = run.output(), settings.disagreements
     needs_own_file("--disagreements", apart, [*settings.labels, settings.sample])
     sample = read_sample(run, settings.sample)
     columns = settings.columns or sample.scores
     sample.check_scores(columns)
-    judgements = read_labels(run, sample, settings.labels)
-    standard = chosen_standard(judgements, settings.good)
+    given = read_labels(run, sample, settings.labels, mixed=True)
+    judgements, standard = alike(run, given, settings.good)
     rows = judged_rows(judgements, standard, ", ".join(map(stream_name, settings.labels)))
     wanted = YieldSettings(columns, settings.cuts, settings.precision, bootstrap)
-    result = judgement_result(judgements, rows, standard, wanted)
+    more = label_aucs(given, judgements, bootstrap)
+    result = judgement_result(judgements, rows, standard, wanted, more)
     output.write(result.text(settings.as_json))
     if apart is not None:
         _write_disagreements(run, judgements, apart)
@@ -189,7 +199,7 @@ def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
     output = run.output("-")
     sample = read_sample(run, settings.sample)
     judgements = read_labels(run, sample, settings.labels)
-    standard = chosen_standard(judgements, settings.good)
+    standard = alike(run, judgements, settings.good)[1]
     file = ", ".join(map(stream_name, settings.labels))
     learnt = Learnt(run.model(), judgements, standard, bootstrap.seed, file)
     labels = len(learnt.rows.good)
@@ -201,4 +211,85 @@ def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
     command_line = f"bitext-judge learn {settings.sample} {' '.join(settings.labels)}"
     cut = learnt.cuts(bootstrap)["after"]
     learnt.write(Path(settings.folder), cut, command_line, {**facts, "seed": bootstrap.seed})
+    output.write(result.text(settings.as_json))
+
+
+@dataclass(frozen=True)
+class _Combiner(_Labelled):
+    """The sample and its labels, and the combiner."""
+
+    columns: tuple[str, ...] = option(
+        "--column NAME", "A score of the sample; repeat it for more  [default: all]", multiple=True
+    )
+    kind: str = option(
+        "--kind", "A weighted sum, or trees for many labels.", ["logistic", "monotone"], "logistic"
+    )
+    people: tuple[str, ...] = option(
+        "--people FILE", "Labels of people, to judge by; repeat it for more.", multiple=True
+    )
+    target: str = option("-o --output FILE", "Write the combiner to FILE.", required=True)
+
+
+_COMBINING = options_of(_Combiner, "sample labels columns kind people target good as_json")
+
+
+def _given(
+    run: Run, sample: RowSample, settings: _Combiner
+) -> list[tuple[str, Judgements, str | None, str]]:
+    """Read the labels, and those of people: their name, those that are good, and their files."""
+    from bitextfilter.judge.scales import scales_with
+
+    found = []
+    for name, paths in {"labels": settings.labels, "people": settings.people}.items():
+        if paths:
+            given = read_labels(run, sample, paths, mixed=name == "people")
+            held = any(scales_with(given, settings.good).values())
+            files = ", ".join(map(stream_name, paths))
+            found.append((name, given, settings.good if held else None, files))
+    if settings.good and not any(good for *_, good, _ in found):
+        raise click.UsageError(f"--good: {settings.good!r} is on no scale of the labels")
+    return found
+
+
+@command("combiner", _COMBINING, Bootstrap, uses="")
+def combiner(run: Run, settings: _Combiner, bootstrap: Bootstrap) -> None:
+    """Learn a small filter from labels: a combiner of the sample's scores, for bitext-combine.
+
+    Scores may be those of models, and values of rules (bitext-filter --emit). Words count as good
+    or not, numbers as grades; rows that a rule drops are left out. 10 good and 10 bad rows or more
+    are needed. Each label counts once to learn from.
+
+    Writes a table, tab-separated: the AUC of each score alone, and of combiners that learn from 25,
+    50, 100... labels, at most four fifths of all, on the rows of the other fifth: the mean of five
+    draws, by the labels, and by those of --people. less is how much lower it is than that of the
+    last combiner. enough says whether neither that nor further labels gain .005 beyond the 95 %
+    interval. Rows count as often as their weight says.
+
+    Example:
+
+        bitext-judge combiner sample.tsv llm.tsv --people anna.tsv -o combiner.json
+        bitext-combine --header combiner.json < emitted.tsv > combined.tsv
+    """
+    from bitextfilter.judge.combining import Judge, LearningCurve
+    from bitextfilter.training.combiner import CombinerSettings
+
+    named = [settings.sample, *settings.labels, *settings.people]
+    needs_own_file("--output", settings.target, named)
+    target, output = run.output(settings.target), run.output("-")
+    sample = read_sample(run, settings.sample)
+    columns = settings.columns or sample.scores
+    sample.check_scores(columns)
+    judges = [
+        Judge(name, *alike(run, given, good)[:2], file)
+        for name, given, good, file in _given(run, sample, settings)
+    ]
+    chosen = CombinerSettings(kind=settings.kind)
+    curve = LearningCurve(judges[0], judges, columns, chosen, bootstrap)
+    trained = curve.trained()
+    run.counts["labelled"] = len(judges[0].judgements.judged)
+    target.write(trained.combiner.to_json())
+    result = curve.result()
+    for record in result.groups["results"]:
+        if record["less"].high < 0:
+            run.warn(f"{record['score']} alone is better by the {record['judge']}")
     output.write(result.text(settings.as_json))
