@@ -70,10 +70,15 @@ class _Settings:
 
     @property
     def paths(self) -> tuple[str, str, str]:
-        """Input, output and model. Raises UsageError."""
-        if len(self.files) not in (2, 3):
-            raise click.UsageError(f"expected INPUT [OUTPUT] MODEL, not {len(self.files)} words")
-        first, *output, model = self.files
+        """Input, output and model. Raises UsageError.
+
+        A number before them, as mozilla/translations gives, is passed over: it repeats
+        BICLEANER_AI_THREADS.
+        """
+        words = self.files[1:] if self.files and self.files[0].isdecimal() else self.files
+        if len(words) not in (2, 3):
+            raise click.UsageError(f"expected INPUT [OUTPUT] MODEL, not {len(words)} words")
+        first, *output, model = words
         return first, output[0] if output else "-", model
 
     def columns(self) -> Columns:

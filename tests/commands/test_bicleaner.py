@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from click.testing import Result
-from console import ROOT, invoke
+from console import ROOT, invoke, says_one_line
 
 from bitextfilter.commands.bicleaner import choose_model
 from bitextfilter.errors import NotFoundError, SettingsError
@@ -108,6 +108,17 @@ def test_no_gpu_and_no_model() -> None:
         call("--require_gpu", "-", "-", "en-de", code=69)
     call("-", "-", "bitextor/bicleaner-ai-full-en-de", code=66)
     call("-", "-", "multi", code=78)
+
+
+def test_as_the_pipeline_of_mozilla_calls_it(tmp_path: Path) -> None:
+    """It puts the number of threads before the files, too."""
+    pack = pack_of_models(tmp_path, "source_lang: en", "target_lang: de")
+    words = ("--disable_hardrules", "--scol", "1", "--tcol", "2")
+    row = b"Good morning, everyone!\tGuten Morgen allerseits!\n"
+    called = call(*words, "2", "-", "-", pack, data=row).stdout_bytes
+    assert called == call(*words, "-", "-", pack, data=row).stdout_bytes
+    assert called.startswith(row.rstrip() + b"\t0.")
+    says_one_line(call(*words, "x", "-", "-", pack, code=2), 2, "not 4 words")
 
 
 def pack_of_models(folder: Path, *lines: str) -> str:
