@@ -193,7 +193,7 @@ def check_a_copy(home: Path, model: Path) -> None:
     assert again.dtype == np.float32
 
 
-@pytest.mark.gate("gran-gru", "word,trigram")
+@pytest.mark.gate("word,trigram")
 @pytest.mark.parametrize("architecture", CASES)
 def test_a_bilingual_model(home: Path, architecture: str) -> None:
     given = CASES[architecture]

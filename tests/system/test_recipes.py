@@ -494,6 +494,7 @@ def test_a_crawl_is_judged_and_the_score_learns(tmp_path: Path, commands: Path) 
     assert {"sample.tsv", "labels.tsv", "report.tsv", "learnt.tsv", "adapted"} <= held
 
 
+@pytest.mark.gate(0)
 def test_scores_are_measured_by_peoples_labels(tmp_path: Path, commands: Path) -> None:
     pairs = [line.split("\t") for line in lines(EXAMPLES / "pairs.en-de.tsv")][:40]
     crawl = [f"{'VFAL'[n % 4]}\t0.5\t{row[0]}\t{row[1]}" for n, row in enumerate(pairs)]
