@@ -118,8 +118,8 @@ def main() -> None:
             for index in random.Random(1).sample(dropped, min(given.show, len(dropped))):
                 print(label, "-".join(both), reason(index), *pairs[index], sep="\t")
         for label, total in sorted(totals.items()):
-            dropped, rows = total["dropped"], total["rows"]
-            share = f"{dropped} of {rows} ({dropped / rows:.3%})"
+            part, whole = total["dropped"], total["rows"]
+            share = f"{part} of {whole} ({part / whole:.3%})"
             print(f"{name} {label}: {share}: {', '.join(parts[label])}", flush=True)
     if given.insert:
         inserted(given.data, given.rule)

@@ -154,12 +154,6 @@ REPAIRS: dict[str, Callable[[str], str]] = {
 DEFAULTS = tuple(REPAIRS)[:6]
 """The default repairs; the others also change good typography."""
 
-_OF_LANGUAGE: dict[str, Callable[[str, Language | None], str]] = {
-    "mojibake": _mojibake,
-    "typography": _typography,
-}
-"""Repairs that depend on the language."""
-
 _BEFORE_DAMAGE = DEFAULTS[:2]
 """The repairs of text with damage."""
 
@@ -196,9 +190,9 @@ class Repairer:
         known = None if language is None else read_language(language)
         if "typography" in names:
             _check_typography(names, known)
-        if known is not None:
-            for name in self._repairs.keys() & _OF_LANGUAGE.keys():
-                self._repairs[name] = partial(_OF_LANGUAGE[name], language=known)
+            self._repairs["typography"] = partial(_typography, language=known)
+        if known is not None and "mojibake" in names:
+            self._repairs["mojibake"] = partial(_mojibake, language=known)
 
     def __call__(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Return *text* repaired, and the names of the repairs that changed it, in order."""

@@ -218,14 +218,10 @@ def _not_in(words: Iterable[str], text: str) -> list[str]:
 
 
 @functools.cache
-def _toxic_words() -> dict[str, str]:
-    """Return the code of each language with a list → its words and phrases, with ``;`` between."""
-    return dict(read_toml(Path(__file__).with_name("toxic_words.toml"))["words"])
-
-
-@functools.cache
-def _toxic_list(code: str) -> _WordList:
-    return _WordList(" ".join(_toxic_words()[code].split()).split("; "))
+def _toxic_lists() -> dict[str, _WordList]:
+    """Return the code of each language with a list → the list."""
+    words = read_toml(Path(__file__).with_name("toxic_words.toml"))["words"]
+    return {code: _WordList(" ".join(text.split()).split("; ")) for code, text in words.items()}
 
 
 @dataclass(frozen=True)
@@ -285,27 +281,20 @@ class OneSidedWords(Bounded):
         ]
 
     def _lists(self, languages: LanguagePair) -> list[_WordList]:
-        """Return the list of each side."""
-        if languages is None and None in (self.source, self.target):
-            raise SettingsError(
-                f"{self.name}: needs to know the languages (--languages en,de), or lists: "
-                "source=FILE,target=FILE"
-            )
-        sides = zip(SIDES, (self.source, self.target), languages or SIDES, strict=True)
-        return [
-            _word_list(path) if path is not None else _toxic_list(self._code(side, language))
-            for side, path, language in sides
-        ]
-
-    def _code(self, side: str, language: str) -> str:
-        """Return the code of a language with a list."""
-        code = any_language(language).code
-        if code not in _toxic_words():
-            raise SettingsError(
-                f"{self.name}: no list of {language}, only of {', '.join(_toxic_words())}: give "
-                f"{side}=FILE, a word or phrase a line"
-            )
-        return code
+        """Return the list of each side. Raises SettingsError for a side without one."""
+        found = []
+        for place, path in enumerate((self.source, self.target)):
+            language = languages[place] if languages else "an unknown language"
+            if path is not None:
+                found.append(_word_list(path))
+            elif (code := any_language(language).code) in _toxic_lists():
+                found.append(_toxic_lists()[code])
+            else:
+                raise SettingsError(
+                    f"{self.name}: no list of {language}: give {SIDES[place]}=FILE, a word or "
+                    f"phrase a line, or --languages of {', '.join(_toxic_lists())}"
+                )
+        return found
 
 
 @dataclass(frozen=True)

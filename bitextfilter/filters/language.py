@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress, filterfalse
@@ -197,14 +196,11 @@ class Typography(SideBounded):
     quotes: bool = True
 
     def side_values(self, side: BatchSide) -> Integers:
-        values = np.zeros(len(side), dtype=np.int64)
-        for index in np.flatnonzero(side.counted(_not_ascii()) > 0).tolist():
-            values[index] = len(self._found(side, index))
-        return values
+        return np.array([len(self._found(side, at)) for at in range(len(side))], dtype=np.int64)
 
     def of_side(self, side: BatchSide, index: int, value: float) -> str:
         """Write the number, and the first deviation of each kind with a character on each side."""
-        text, said = side.sentences[index], {}
+        text, said = side.sentences[index], dict[str, str]()
         for start, end, _, kind in self._found(side, index):
             said.setdefault(kind, f"{kind} {text[max(0, start - 1) : end + 1]!r}")
         return ", ".join([self.against(value), *said.values()])
@@ -215,12 +211,6 @@ class Typography(SideBounded):
             return []
         found = deviations(side.sentences[index], side.language)
         return [one for one in found if getattr(self, one.kind)]
-
-
-@functools.cache
-def _not_ascii() -> Mask:
-    """Return the table of all characters but those of ASCII."""
-    return np.arange(sys.maxunicode + 1) > 0x7F
 
 
 @dataclass(frozen=True)

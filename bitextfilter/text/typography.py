@@ -47,18 +47,17 @@ _WIDE = {
     "zh": {narrow: wide for wide, narrow in _NARROW.items()},
     "ja": {",": "、", ".": "。", "!": "！", "?": "？"},
 }
-_INSIDE = regex.compile(rf"(?<={_LETTER}) ?([,;:!?]) ?(?={_LETTER})")
-_AT_END = regex.compile(
-    rf"(?<={_LETTER})[!?:;](?=\s*$|[”」』）》】])|(?<={_LETTER}{{2}})\.(?=\s*$|[”」』）])"
+_MARK = regex.compile(
+    rf"(?<={_LETTER}) ?[,;:!?] ?(?={_LETTER})|(?<={_LETTER})[!?:;](?=\s*$|[”」』）》】])"
+    rf"|(?<={_LETTER}{{2}})\.(?=\s*$|[”」』）])"
 )
 _BRACKETS = regex.compile(
     rf"(?:^|(?<={_LETTER}) ?)\((?={_LETTER})([^()]*)(?<={_LETTER})\)(?!\.\w)(?: (?={_LETTER}))?"
 )
 _NEEDLESS = regex.compile(  # but the space of respect before 神
     r"(?<=\S)[ \u00a0]++(?=[，。、；：！？）」』】》])|(?<=[（「『【《])[ \u00a0]++(?=[^\s神])"
-    rf"|(?<=[，。、；：])[ \u00a0]++(?!神)(?={_LETTER}|[（「『【《“])"
+    rf"|(?<=[，。、；：！？])[ \u00a0]++(?!神)(?={_LETTER}|[（「『【《“])"
 )
-_AFTER_END = regex.compile(rf"(?<=[！？])[ \u00a0]++(?!神)(?={_LETTER}|[（「『【《“])")
 _LONE_LETTERS = regex.compile(rf"(?<!{_LETTER})(?:{_LETTER} ){{3,}}{_LETTER}(?!{_LETTER})")
 _WIDE_BRACKETS = regex.compile(r"（[^（）]*）")
 _IS_LETTER = regex.compile(_LETTER)
@@ -89,7 +88,7 @@ def deviations(text: str, language: Language) -> list[Deviation]:
 
 def put_right(text: str, language: Language) -> str:
     """Return *text* with its deviations put right, once."""
-    parts, place = [], 0
+    parts, place = list[str](), 0
     for start, end, right, _ in deviations(text, language):
         parts += text[place:start], right
         place = end
@@ -104,27 +103,23 @@ def is_wide(language: Language) -> bool:
 def _marks_and_spaces(text: str, language: Language) -> Iterator[Deviation]:
     if is_wide(language):
         japanese = language.code == "ja"
-        yield from _narrow_marks(text, _WIDE["ja" if japanese else "zh"])
-        needless = [_NEEDLESS] if japanese else [_NEEDLESS, _AFTER_END]
-        for match in (match for pattern in needless for match in pattern.finditer(text)):
-            yield Deviation(*match.span(), "", "spaces")
+        yield from _narrow_marks(text, japanese)
+        for match in _NEEDLESS.finditer(text):
+            if not (japanese and text[match.start() - 1] in "！？"):
+                yield Deviation(match.start(), match.end(), "", "spaces")
         for match in _LONE_LETTERS.finditer(text):
-            yield Deviation(*match.span(), match[0].replace(" ", ""), "spaces")
+            yield Deviation(match.start(), match.end(), match[0].replace(" ", ""), "spaces")
     elif language.scripts:
         yield from _wide_marks(text, spaced="Hang" not in language.scripts)
 
 
-def _narrow_marks(text: str, wide: dict[str, str]) -> Iterator[Deviation]:
-    """Yield the half-width marks of a Chinese or Japanese text."""
-    for match in _INSIDE.finditer(text):
-        if right := wide.get(match[1]):
-            japanese = ":" not in wide  # where a wide space follows ！ and ？
+def _narrow_marks(text: str, japanese: bool) -> Iterator[Deviation]:
+    """Yield the half-width marks of a Chinese or Japanese text; ！ and ？ keep a space there."""
+    for match in _MARK.finditer(text):
+        if right := _WIDE["ja" if japanese else "zh"].get(match[0].strip()):
             space = "\u3000" if japanese and right in "！？" and match[0].endswith(" ") else ""
-            yield Deviation(*match.span(), right + space, "marks")
-    for match in _AT_END.finditer(text):
-        if right := wide.get(match[0]):
-            yield Deviation(*match.span(), right, "marks")
-    for match in _BRACKETS.finditer(text) if ":" in wide else ():
+            yield Deviation(match.start(), match.end(), right + space, "marks")
+    for match in _BRACKETS.finditer(text) if not japanese else ():
         yield Deviation(match.start(), match.start(1), "（", "marks")
         yield Deviation(match.end(1), match.end(), "）", "marks")
 
@@ -162,20 +157,14 @@ def _quotes(text: str, language: Language) -> Iterator[Deviation]:
     pairs = list(zip(places[::2], places[1::2], strict=False))
     if not own or len(places) % 2 or not all(_is_pair(text, *pair) for pair in pairs):
         return
+    gap = "\u00a0" * (language.code == "fr" and language.region != "CH")
     for start, end in pairs:
         inside = text[start + 1 : end]
-        marks = text[start] + text[end]
-        spaced = inside[:1].isspace()
-        if marks not in own:
-            marks, inner = own[0], inside.strip()
-        elif marks == "«»" and language.code == "fr" and language.region != "CH" and not spaced:
-            inner = inside
-        else:
-            continue
-        gap = "\u00a0" * (language.code == "fr" and language.region != "CH")
-        left = inside.index(inner) + start + 1
-        yield Deviation(start, left, marks[0] + gap, "quotes")
-        yield Deviation(left + len(inner), end + 1, gap + marks[1], "quotes")
+        inner, marks = inside.strip(), text[start] + text[end]
+        if marks not in own or (gap and marks == "«»" and inner == inside):
+            left = inside.index(inner) + start + 1
+            yield Deviation(start, left, own[0][0] + gap, "quotes")
+            yield Deviation(left + len(inner), end + 1, gap + own[0][1], "quotes")
 
 
 def _is_pair(text: str, start: int, end: int) -> bool:

@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import NotFoundError, SettingsError
-from bitextfilter.filters.custom import OneSidedWords, _toxic_list, _toxic_words
+from bitextfilter.filters import custom
+from bitextfilter.filters.custom import OneSidedWords, _toxic_lists
 from bitextfilter.filters.pairs import Pairs
+from bitextfilter.io.files import read_toml
 
+SHIPPED = Path(custom.__file__).with_name("toxic_words.toml")
+LIST = str(Path(__file__).with_name("unwanted.txt"))
 LISTED = ["ass", "gratis testen", "gratis", "赌场", "赌"]
 PIECES = [*LISTED, "ASS", "assess", "Scunthorpe", "testen", "开", "x-y"]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=6).map(" ".join)
@@ -43,27 +47,26 @@ def test_words_are_counted_as_by_a_plain_search(
         assert sum(said) == count + bad
 
 
-@pytest.mark.parametrize("language", sorted(_toxic_words()))
+@pytest.mark.parametrize("language", sorted(_toxic_lists()))
 def test_each_word_of_a_list_is_found_by_it(language: str) -> None:
-    words = " ".join(_toxic_words()[language].split()).split("; ")
+    words = " ".join(read_toml(SHIPPED)["words"][language].split()).split("; ")
     assert len(words) == len({*words}) >= 10
     for word in words:
-        assert next(_toxic_list(language).found(f"({word})!"), None), word
+        assert next(_toxic_lists()[language].found(f"({word})!"), None), word
 
 
 def test_the_licence_goes_with_the_lists() -> None:
-    head = Path(OneSidedWords.prepare.__code__.co_filename).with_name("toxic_words.toml")
     for part in ("LDNOOBW", "Shutterstock", "Attribution 4.0", "Changed:"):
-        assert part in head.read_text(encoding="utf-8").partition("[words]")[0]
+        assert part in SHIPPED.read_text(encoding="utf-8").partition("[words]")[0]
 
 
 @pytest.mark.parametrize(
     ("lists", "languages", "said"),
     [
-        ({}, None, r"--languages en,de\), or lists: source=FILE,target=FILE"),
-        ({"source": "list.txt"}, None, "or lists"),
-        ({}, ("bg", "en"), "no list of bg, only of ar, cs, .*: give source=FILE"),
-        ({}, ("en", "und"), "no list of und, .*: give target=FILE"),
+        ({}, None, "an unknown language: give source=FILE, .*, or --languages of ar, cs"),
+        ({"source": LIST}, None, "an unknown language: give target=FILE"),
+        ({}, ("bg", "en"), "no list of bg: give source=FILE, a word or phrase a line"),
+        ({}, ("en", "und"), "no list of und: give target=FILE"),
     ],
 )
 def test_a_side_without_a_list(
