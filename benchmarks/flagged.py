@@ -58,8 +58,9 @@ def batches(name: str, data: Path, most: int) -> dict[tuple[str, ...], list[tupl
     found: dict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
     for path in sorted(data.glob(SETS[name])):
         for label, languages, sides in rows_of(name, path):
-            if len(pairs := found[(label, *languages)]) < most:
-                pairs.append(sides)
+            key = (label, *languages)
+            if len(found[key]) < most:
+                found[key].append(sides)
     return found
 
 

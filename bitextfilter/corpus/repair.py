@@ -161,9 +161,7 @@ _BEFORE_DAMAGE = DEFAULTS[:2]
 def _check_typography(names: Collection[str], language: Language | None) -> None:
     """Raise SettingsError where the repair ``typography`` cannot be done."""
     if language is None:
-        raise SettingsError(
-            "repair typography: needs to know the language: --languages en,de, or --one de"
-        )
+        raise SettingsError("repair typography needs a language: --languages en,de or --one de")
     if "width" in names and is_wide(language):
         raise SettingsError(
             f"repairs width and typography contradict each other in {language.tag}: leave one out"

@@ -169,10 +169,8 @@ def _quotes(text: str, language: Language) -> Iterator[Deviation]:
 
 def _is_pair(text: str, start: int, end: int) -> bool:
     """Whether quotation marks at two places open and close what is between them."""
-    before, after = text[max(0, start - 1) : start], text[end + 1 : end + 2]
-    inside = text[start + 1 : end]
-    french = text[start] == "«" and text[end] == "»"
-    spaces = inside[:1].isspace(), inside[-1:].isspace()
-    opens = not before or _BEFORE.match(before) is not None
-    fits = spaces == (False, False) or (french and spaces == (True, True))
-    return opens and not after.isalnum() and fits and inside.strip() != ""
+    inside, after = text[start + 1 : end], text[end + 1 : end + 2]
+    opens = start == 0 or _BEFORE.match(text[start - 1]) is not None
+    bare = inside.strip()
+    french = text[start] + text[end] == "«»" and inside[:1].isspace() and inside[-1:].isspace()
+    return opens and not after.isalnum() and bare != "" and (french or bare == inside)

@@ -111,7 +111,7 @@ def test_pairs_of_a_language_are_right_in_it(language: str) -> None:
 
 
 def test_what_cannot_be_done() -> None:
-    with pytest.raises(SettingsError, match="--languages en,de, or --one de"):
+    with pytest.raises(SettingsError, match="needs a language: --languages en,de or --one de"):
         Repairer(["typography"])
     with pytest.raises(SettingsError, match="width and typography contradict each other in ja"):
         Repairer(["width", "typography"], "ja")
