@@ -31,8 +31,8 @@ class Deviation(NamedTuple):
 _QUOTES = {
     code: pairs.split()
     for line in """
-        bg „“ «»; bs „” „“ »«; ca «» “”; cs „“ »«; da “” ”” »« „“; de „“ »« «»; el «» “”; en “”;
-        es “” «»; et „“ «»; eu «» “”; fi ”” »»; fr «» “”; ga “”; gl “” «»; hi “”; hr „“ „” »«;
+        bg „“ «»; bs „” „“ »«; ca «» “”; cs „“ »«; da “” ”” »« „“ „”; de „“ »« «»; el «» “”; en “”;
+        es “” «»; et „“ „” «»; eu «» “”; fi ”” »»; fr «» “”; ga “”; gl “” «»; hi “”; hr „“ „” »«;
         hu „” »«; id “”; is „“; it «» “”; ka „“ «»; ko “”; lt „“; lv “” „” „“ «»; mk „“; ms “”;
         mt “”; nl “” „”; no «» “” ”” „“; pl „” «» »«; pt “” «»; ro „” «»; ru «» „“; sk „“ »«;
         sl „“ »«; sq «» “” „“; sr „” „“ »«; sv ”” »» »«; sw “”; th “”; tr “” «»; uk «» „“ “”; vi “”
@@ -150,9 +150,9 @@ def _wide_marks(text: str, spaced: bool) -> Iterator[Deviation]:
 def _quotes(text: str, language: Language) -> Iterator[Deviation]:
     """Yield the double quotation marks that are not those of the language.
 
-    All must stand in pairs without others between: else no mark is certain.
+    All must stand in pairs without others between, and no ``"`` beside them: else none is certain.
     """
-    own = _QUOTES.get(language.code, [])
+    own = [] if '"' in text else _QUOTES.get(language.code, [])
     places = [match.start() for match in _QUOTE.finditer(text)]
     pairs = list(zip(places[::2], places[1::2], strict=False))
     if not own or len(places) % 2 or not all(_is_pair(text, *pair) for pair in pairs):

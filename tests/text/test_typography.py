@@ -44,6 +44,7 @@ LEFT = [
     ("en", "5” x 7” and “a ‘b’ c” isn’t “x"),
     ("en", "10：30, 1，000 and （你好）"),
     ("de", "„a “b“ c” »x« «y»"),
+    ("de", 'f("dd", “DE”)'),
     ("fr", "«\u00a0un\u00a0» « deux » “trois”"),
     ("fr-CH", "«un»"),
     ("und", "“x” „y” a，b"),
