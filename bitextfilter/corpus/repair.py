@@ -19,6 +19,7 @@ from bitextfilter.settings import none_of
 from bitextfilter.text.byte_encodings import table
 from bitextfilter.text.composition import normal_form
 from bitextfilter.text.misreading import damage, undone
+from bitextfilter.text.typography import is_wide, put_right
 
 _PASSES = 16
 """Most layers of entities in entities, or of mojibake on mojibake, that are undone."""
@@ -130,6 +131,11 @@ def _nfc(text: str) -> str:
     return normal_form(text)
 
 
+def _typography(text: str, language: Language | None = None) -> str:
+    """Write marks, spaces beside them and quotation marks as the language does."""
+    return text if language is None else put_right(text, language)
+
+
 REPAIRS: dict[str, Callable[[str], str]] = {
     "entities": _entities,
     "mojibake": _mojibake,
@@ -141,6 +147,7 @@ REPAIRS: dict[str, Callable[[str], str]] = {
     "width": _width,
     "quotes": _quotes,
     "no-break-spaces": _no_break_spaces,
+    "typography": _typography,
 }
 """Repairs by name, in the order of application: mojibake before repairs that would hide it."""
 
@@ -149,6 +156,16 @@ DEFAULTS = tuple(REPAIRS)[:6]
 
 _BEFORE_DAMAGE = DEFAULTS[:2]
 """The repairs of text with damage."""
+
+
+def _check_typography(names: Collection[str], language: Language | None) -> None:
+    """Raise SettingsError where the repair ``typography`` cannot be done."""
+    if language is None:
+        raise SettingsError("repair typography needs a language: --languages en,de or --one de")
+    if "width" in names and is_wide(language):
+        raise SettingsError(
+            f"repairs width and typography contradict each other in {language.tag}: leave one out"
+        )
 
 
 class Repairer:
@@ -162,12 +179,16 @@ class Repairer:
     def __init__(self, names: Collection[str] = DEFAULTS, language: str | None = None) -> None:
         """Take the repairs of these *names*, for texts in a *language*, if it is known.
 
-        Raises SettingsError for an unknown repair or language.
+        Raises SettingsError for an unknown repair or language, for ``typography`` without a
+        language, and for repairs that contradict each other.
         """
         if unknown := set(names) - set(REPAIRS):
             raise SettingsError(f"repair {none_of(min(unknown), REPAIRS)}")
         self._repairs = {name: REPAIRS[name] for name in REPAIRS if name in names}
         known = None if language is None else read_language(language)
+        if "typography" in names:
+            _check_typography(names, known)
+            self._repairs["typography"] = partial(_typography, language=known)
         if known is not None and "mojibake" in names:
             self._repairs["mojibake"] = partial(_mojibake, language=known)
 

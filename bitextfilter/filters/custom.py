@@ -5,7 +5,11 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,16 +18,19 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import BatchSide, Pairs
+from bitextfilter.filters.pairs import SIDES, BatchSide, Pairs
 from bitextfilter.filters.rule import (
     PATIENCE,
     Bounded,
+    Cost,
     LanguagePair,
     RowFault,
     Rule,
+    RuleResult,
     SideFault,
 )
-from bitextfilter.io.files import read_lines
+from bitextfilter.io.files import read_lines, read_toml
+from bitextfilter.languages import any_language
 
 
 @dataclass(frozen=True)
@@ -144,43 +151,150 @@ class UnwantedWords(_FirstFault):
     def found(self, place: int, sentence: str) -> str | None:
         """Return the first word of a list."""
         paths = self.words, (self.source, self.target)[place]
-        words = (_word_list(path).find(sentence) for path in paths if path is not None)
-        return next((word for word in words if word is not None), None)
+        words = (_word_list(path).found(sentence) for path in paths if path is not None)
+        return next(chain.from_iterable(words), None)
 
 
+_WITHOUT_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_PIECE = regex.compile(rf"[{_WITHOUT_SPACES}]")
 _WORDS = regex.compile(r"\w+")
-_WITHOUT_SPACES = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-)
+_PARTS = regex.compile(rf"[\w--[{_WITHOUT_SPACES}]]+|[{_WITHOUT_SPACES}]+", regex.VERSION1)
+
+
+def _words_of(text: str) -> list[str]:
+    """Return the words; a script without spaces ends a word of another one."""
+    apart = not text.isascii() and _PIECE.search(text)
+    return list((_PARTS if apart else _WORDS).findall(text))
 
 
 class _WordList:
     """Words and phrases to find, upper or lower case."""
 
-    def __init__(self, path: str) -> None:
-        """Read the list; blank lines are ignored. Raises NotFoundError, or InputError."""
+    def __init__(self, entries: Iterable[str]) -> None:
+        """Take words and phrases; blank entries are ignored."""
         self._phrases: dict[str, list[list[str]]] = {}
-        self._pieces: list[str] = []
-        for entry in read_lines(path):
+        pieces = set()
+        for entry in entries:
             folded = entry.strip().casefold()
-            if _WITHOUT_SPACES.search(folded):
-                self._pieces.append(folded)
-            elif words := _WORDS.findall(folded):
+            if _PIECE.search(folded):
+                pieces.add(folded)
+            elif words := _words_of(folded):
                 self._phrases.setdefault(words[0], []).append(words)
+        for phrases in self._phrases.values():
+            phrases.sort(key=len, reverse=True)
+        longest_first = sorted(pieces, key=lambda piece: (-len(piece), piece))
+        self._pieces = regex.compile("|".join(map(regex.escape, longest_first)))
 
-    def find(self, sentence: str) -> str | None:
-        """Return a word or phrase of the list in *sentence*, case-folded, or None."""
+    def found(self, sentence: str) -> Iterator[str]:
+        """Yield the words and phrases in *sentence*, case-folded: the longest at each place."""
         folded = sentence.casefold()
-        words = _WORDS.findall(folded)
-        if not self._phrases.keys().isdisjoint(words):
-            for place, word in enumerate(words):
-                for phrase in self._phrases.get(word, ()):
-                    if words[place : place + len(phrase)] == phrase:
-                        return " ".join(phrase)
-        return next((piece for piece in self._pieces if piece in folded), None)
+        words = _words_of(folded)
+        end = 0
+        for place, word in enumerate(words) if not self._phrases.keys().isdisjoint(words) else ():
+            for phrase in self._phrases.get(word, ()) if place >= end else ():
+                if words[place : place + len(phrase)] == phrase:
+                    end = place + len(phrase)
+                    yield " ".join(phrase)
+                    break
+        if self._pieces.pattern:
+            yield from self._pieces.findall(folded)
 
 
-_word_list = functools.lru_cache(_WordList)
+@functools.lru_cache
+def _word_list(path: str) -> _WordList:
+    """Read the list of a file. Raises NotFoundError, or InputError."""
+    return _WordList(read_lines(path))
+
+
+def _not_in(words: Iterable[str], text: str) -> list[str]:
+    """Return the *words* of a list that do not stand in *text*, too."""
+    folded = text.casefold()
+    others = {*_words_of(folded)}
+    return [
+        word
+        for word in words
+        if not (word in folded if _PIECE.search(word) else others.issuperset(word.split()))
+    ]
+
+
+@functools.cache
+def _toxic_lists() -> dict[str, _WordList]:
+    """Return the code of each language with a list → the list."""
+    words = read_toml(Path(__file__).with_name("toxic_words.toml"))["words"]
+    return {code: _WordList(" ".join(text.split()).split("; ")) for code, text in words.items()}
+
+
+@dataclass(frozen=True)
+class OneSidedWords(Bounded):
+    """Both sides have toxic words, or neither has; case is ignored.
+
+    Lists of 24 languages come with the package; ``source=FILE`` and ``target=FILE`` are your own,
+    as for ``unwanted-words``. A word that stands on both sides does not count; inflected forms
+    count only if they are in the list. With ``alone=no``, the sides may differ by ``maximum``
+    words, whether or not both have some.
+    """
+
+    name = "one-sided-words"
+    unit = "words, 0 and up, on the side that has some where the other has none"
+    origin = "NLLB Team 2022, toxicity (there: both sides may have some, and differ by two)"
+    cost = Cost.PAIRS
+
+    maximum: float | None = 0
+    source: str | None = None
+    target: str | None = None
+    alone: bool = True
+
+    def prepare(self, languages: LanguagePair) -> None:
+        """Read the lists: raise NotFoundError, InputError, or SettingsError if a side has none."""
+        super().prepare(languages)
+        self._lists(languages)
+
+    def values(self, pairs: Pairs) -> Floats:
+        values = np.zeros(len(pairs))
+        for index in range(len(pairs)):
+            source, target = map(len, self._found(pairs, index))
+            if not (self.alone and source and target):
+                values[index] = abs(source - target)
+        return values
+
+    def check(self, pairs: Pairs) -> RuleResult:
+        """Compare the numbers; a reason has the words of each side, with their numbers."""
+        result = super().check(pairs)
+        reason = lambda index: f"{result.reason(index)}:{self._said(pairs, index)}"  # noqa: E731
+        return result._replace(reason=reason)
+
+    def _said(self, pairs: Pairs, index: int) -> str:
+        found = zip(pairs.side_names, map(Counter, self._found(pairs, index)), strict=True)
+        return " ".join(
+            f"{name}=" + ", ".join(f"{word} {count}" for word, count in words.most_common())
+            for name, words in found
+            if words
+        )
+
+    def _found(self, pairs: Pairs, index: int) -> list[list[str]]:
+        """Return the listed words of each side that the other side does not have."""
+        texts = [side.sentences[index] for side in pairs.sides]
+        lists = self._lists(pairs.languages)
+        return [
+            _not_in(found, other) if (found := [*words.found(text)]) else []
+            for words, text, other in zip(lists, texts, texts[::-1], strict=True)
+        ]
+
+    def _lists(self, languages: LanguagePair) -> list[_WordList]:
+        """Return the list of each side. Raises SettingsError for a side without one."""
+        found = []
+        for place, path in enumerate((self.source, self.target)):
+            language = languages[place] if languages else "an unknown language"
+            if path is not None:
+                found.append(_word_list(path))
+            elif (code := any_language(language).code) in _toxic_lists():
+                found.append(_toxic_lists()[code])
+            else:
+                raise SettingsError(
+                    f"{self.name}: no list of {language}: give {SIDES[place]}=FILE, a word or "
+                    f"phrase a line, or --languages of {', '.join(_toxic_lists())}"
+                )
+        return found
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from bitextfilter.languages import any_language
 from bitextfilter.text import characters
 from bitextfilter.text.identifier import labels_of, untaught_scripts
 from bitextfilter.text.language import IDENTIFIERS, agreed_language, load_identifier
+from bitextfilter.text.typography import Deviation, deviations
 
 
 def _share(part: Integers, whole: Integers, of_nothing: float) -> Floats:
@@ -171,6 +172,45 @@ def _variant_share(side: BatchSide, variant: str | None) -> Floats:
     other = "Hant" if variant == "Hans" else "Hans"
     own, others = (side.counted(characters.only_in(each)) for each in (variant, other))
     return np.where(others < _FEWEST_OTHERS, 1.0, _share(own, own + others, of_nothing=1))
+
+
+@dataclass(frozen=True)
+class Typography(SideBounded):
+    """Each side is written as its language is: marks, spaces beside them, quotation marks.
+
+    Deviations are half-width marks between Chinese or Japanese letters and full-width ones between
+    others, spaces beside full-width marks, and pairs of double quotation marks of other languages.
+    ``"`` and ``'`` are always right. ``marks=no``, ``spaces=no`` and ``quotes=no`` leave a kind
+    out. The repair of this name in ``bitext-fix`` puts all of them right.
+    """
+
+    name = "typography"
+    unit = "deviations of each side, 0 and up"
+    origin = "ours; quotation marks of the Unicode CLDR"
+    cost = Cost.PAIRS
+    needs_languages = True
+
+    maximum: float | None = 0
+    marks: bool = True
+    spaces: bool = True
+    quotes: bool = True
+
+    def side_values(self, side: BatchSide) -> Integers:
+        return np.array([len(self._found(side, at)) for at in range(len(side))], dtype=np.int64)
+
+    def of_side(self, side: BatchSide, index: int, value: float) -> str:
+        """Write the number, and the first deviation of each kind with a character on each side."""
+        text, said = side.sentences[index], dict[str, str]()
+        for start, end, _, kind in self._found(side, index):
+            said.setdefault(kind, f"{kind} {text[max(0, start - 1) : end + 1]!r}")
+        return ", ".join([self.against(value), *said.values()])
+
+    def _found(self, side: BatchSide, index: int) -> list[Deviation]:
+        """Return the deviations of the kinds asked for."""
+        if side.language is None:
+            return []
+        found = deviations(side.sentences[index], side.language)
+        return [one for one in found if getattr(self, one.kind)]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from bitextfilter.text.wording import IGNORED, untokenised
 from tests.support.wording import plain
 
 TASTE = ("ligatures", "width", "quotes", "no-break-spaces")
+ANY_LANGUAGE = tuple(name for name in REPAIRS if name != "typography")
 
 REPAIRED = {
     "entities": [
@@ -88,8 +89,8 @@ HARMLESS = [
 
 
 def test_every_repair_has_a_row() -> None:
-    assert set(REPAIRED) == set(REPAIRS)
-    assert set(DEFAULTS) == set(REPAIRS) - set(TASTE)
+    assert set(REPAIRED) == set(ANY_LANGUAGE)
+    assert set(DEFAULTS) == set(ANY_LANGUAGE) - set(TASTE)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_every_repair_has_a_row() -> None:
 )
 def test_what_each_repair_does(name: str, text: str, expected: str) -> None:
     assert Repairer([name])(text) == (expected, (name,))
-    assert Repairer(set(REPAIRS) - {name})(text)[0] != expected
+    assert Repairer(set(ANY_LANGUAGE) - {name})(text)[0] != expected
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -112,7 +113,7 @@ def test_repairs_work_together_and_are_named_in_order() -> None:
 
 
 def test_full_width_entities() -> None:
-    assert Repairer(REPAIRS)("＆ａｍｐ；") == ("&", ("entities", "width"))
+    assert Repairer(ANY_LANGUAGE)("＆ａｍｐ；") == ("&", ("entities", "width"))
 
 
 def test_an_unknown_repair() -> None:
@@ -126,7 +127,7 @@ NASTY = st.text(
 ANY = NASTY | st.text(st.characters(exclude_characters="\t\n\0", exclude_categories=["Cs"]))
 
 
-@given(ANY, st.sets(st.sampled_from(sorted(REPAIRS))) | st.just(set(DEFAULTS)))
+@given(ANY, st.sets(st.sampled_from(ANY_LANGUAGE)) | st.just(set(DEFAULTS)))
 def test_twice_is_once_and_the_column_keeps(text: str, names: set[str]) -> None:
     repairer = Repairer(names)
     once, done = repairer(text)

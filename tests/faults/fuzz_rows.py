@@ -100,6 +100,7 @@ def fix(bench: Bench) -> None:
     words += [word for name in chosen for word in ("--with", name)]
     if bench.chance(0.3) and chosen:
         words = [word.replace("--with", "--only") for word in words]
+    words += ["--languages", "en,de"] * ("typography" in chosen)
     explain = bench.chance(0.3)
     done = attempt(bench, "bitext-fix", words + ["--explain"] * explain, rows, True)
     if done is None:

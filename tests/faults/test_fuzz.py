@@ -119,7 +119,7 @@ def test_rows_are_the_bytes_of_the_file(data: bytes) -> None:
 @given(TEXTS, st.sets(st.sampled_from(list(REPAIRS))))
 @example("&am\u200bp;lt;", set(REPAIRS))
 def test_repairs_are_done_at_once(text: str, names: set[str]) -> None:
-    repair = Repairer(names)
+    repair = Repairer(names, "de")
     fixed, done = repair(text)
     assert repair(fixed) == (fixed, ())
     assert bool(done) == (fixed != text)

@@ -125,7 +125,7 @@ MARKS = ("\u0300\u0316", "\u0f73", "\uff9e\u0300")
 @pytest.mark.gate(1)
 @pytest.mark.parametrize("marks", MARKS)
 def test_combining_marks_without_end(marks: str) -> None:
-    repairer, normalise = Repairer(list(REPAIRS)), Normalisation()
+    repairer, normalise = Repairer(list(REPAIRS), "de"), Normalisation()
     assert_linear(lambda n: normal_form("a" + marks * n), N)
     assert_linear(lambda n: normal_form("a" + marks * n, "NFKC"), N)
     assert_linear(lambda n: normalise("a" + marks * n, "en"), N)
