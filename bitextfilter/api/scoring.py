@@ -383,13 +383,13 @@ def align_documents(
 
     Raises SettingsError for a value that is unknown, out of range, or impossible with the model.
     """
-    from bitextfilter.mining.anchors import anchors_of, problem
+    from bitextfilter.mining.anchors import anchors_of, known_links, problem
     from bitextfilter.mining.chunks import LinkSettings
     from bitextfilter.mining.documents import aligner
 
     align = aligner(by, LinkSettings(largest, skip), model, classifier)
     source, target = sentence_sides(sources, targets)
-    known = [(sorted(link[0]), sorted(link[1])) for link in anchors]
+    known = known_links(anchors)
     if found := problem(known, (len(source), len(target))):
         raise SettingsError(f"anchors[{found[0]}]: {found[2]}")
     links = align(source, target, anchors=anchors_of(known)).links

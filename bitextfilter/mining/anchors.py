@@ -7,14 +7,16 @@ result is the cheapest path through the known links, and time and memory are tho
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import index
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers
+from bitextfilter.errors import SettingsError
 from bitextfilter.mining.monotonic import (
     IMPOSSIBLE,
     Link,
@@ -37,6 +39,23 @@ class Anchors(NamedTuple):
 
 
 NO_ANCHORS = Anchors()
+
+
+def known_links(given: object) -> list[KnownLink]:
+    """Return links given as source and target indices, in any order, and perhaps further members.
+
+    Raises SettingsError for anything else.
+    """
+    if not isinstance(given, Iterable):
+        raise SettingsError(f"anchors must be links, not {given!r}")
+    links: list[KnownLink] = []
+    for number, link in enumerate(given):
+        try:
+            links.append((sorted(map(index, link[0])), sorted(map(index, link[1]))))
+        except (TypeError, LookupError):
+            reason = f"anchors[{number}] must be source and target indices, not {link!r}"
+            raise SettingsError(reason) from None
+    return links
 
 
 def anchors_of(known: Sequence[KnownLink]) -> Anchors:
@@ -116,7 +135,7 @@ class PossibleLinks:
 
 
 class LinksOfLoners:
-    """The links of sentences that are known to have no counterpart, which are impossible."""
+    """Links of sentences that are known to have no counterpart: impossible."""
 
     def __init__(self, anchors: Anchors, sizes: tuple[int, int]) -> None:
         self._before = [np.zeros(size + 1, np.int64) for size in sizes]

@@ -175,7 +175,7 @@ class KnownLinks:
         document = plain_name(document) if self._by_name else ""
         self._seen.add(document)
         lines = self._lines.get(document, [])
-        known = [self._sentences(line, sides) for line in lines] + self._headings(name, sides)
+        known = [*self._sentences(lines, sides), *self._headings(name, sides)]
         if found := problem(known, (len(sides[0].sentences), len(sides[1].sentences))):
             place, other, reason = found
             place, other = sorted((place, other), reverse=True)
@@ -183,28 +183,35 @@ class KnownLinks:
             reason += "" if place == other else f": this one and {which}"
             line = lines[min(place, other)] if place >= len(lines) else lines[place]
             raise InputError(reason, file=self._file, line=line.number, remedy="correct the line")
-        self._run.counts["anchors"] += len(known)
+        if self._file or self._chapters:
+            self._run.counts["anchors"] += len(known)
         return anchors_of(known)
 
     def finish(self) -> None:
         """Raise InputError for anchors of a document that there was not."""
-        for document in self._lines.keys() - self._seen:
-            line = self._lines[document][0]
-            remedy = "name each as the rows do: by its source file, or its name in the list"
-            message = f"no document {document!r}"
-            raise InputError(message, file=self._file, line=line.number, remedy=remedy)
-
-    def _sentences(self, line: LinkLine, sides: Sides) -> KnownLink:
-        """Return the numbers of sentences for those of lines."""
-        places: list[list[int]] = []
-        for name, side, numbers in zip(("source", "target"), sides, line.link, strict=True):
-            place = {number: place for place, number in enumerate(side.numbers)}
-            if missing := [number for number in numbers if number not in place]:
-                message = f"line {missing[0]} of the {name} is no sentence"
-                remedy = "lines are counted from 0, as by --links"
+        for document, (line, *_) in self._lines.items():
+            if document not in self._seen:
+                remedy = "name each as the rows do: by its source file, or its name in the list"
+                message = f"no document {document!r}"
                 raise InputError(message, file=self._file, line=line.number, remedy=remedy)
-            places.append([place[number] for number in numbers])
-        return places[0], places[1]
+
+    def _sentences(self, lines: Sequence[LinkLine], sides: Sides) -> Iterator[KnownLink]:
+        """Yield links of sentences for those of lines of the documents."""
+        source, target = (
+            {number: place for place, number in enumerate(side.numbers)} for side in sides
+        )
+        for line in lines:
+            for name, places, numbers in zip(
+                ("source", "target"), (source, target), line.link, strict=True
+            ):
+                if missing := [number for number in numbers if number not in places]:
+                    message = f"line {missing[0]} of the {name} is no sentence"
+                    remedy = "lines are counted from 0, as by --links"
+                    raise InputError(message, file=self._file, line=line.number, remedy=remedy)
+            yield (
+                [source[number] for number in line.link[0]],
+                [target[number] for number in line.link[1]],
+            )
 
     def _headings(self, name: str, sides: Sides) -> list[KnownLink]:
         """Return links of the headings of both sides; none where their numbers differ."""
