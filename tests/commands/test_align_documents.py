@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from console import invoke, says_one_line, table
+from console import ROOT, invoke, says_one_line, table
 from toys import sentences, toy_model
 
 from bitextfilter.commands.align_documents import DocumentReader
@@ -426,6 +426,10 @@ def test_what_it_wrote_is_an_anchor_of_all(model: Path, files: Files) -> None:
     again = linked(model, *files, "--links", "--anchors", kept)
     assert again.stdout == links
     assert f"{len(links.splitlines())} anchors" in again.stderr
+    story = [ROOT / "examples/align-documents" / f"story.{end}" for end in ("en.txt", "de.txt")]
+    gold = story[0].with_name("story.links")
+    found = linked(None, *story, "--by", "length", "--links", "--anchors", gold).stdout
+    assert links_of(found) == links_of(gold.read_text())
 
 
 @pytest.mark.parametrize("way", [(), ("--classifier",), ("--min-score", "1")])
