@@ -195,6 +195,7 @@ def main(
         bitext-align-documents book.en.txt book.de.txt > pairs.tsv
         bitext-align-documents --links --by words book.en.txt book.cs.txt > book.links
         bitext-align-documents --links --documents list.tsv --keep-going
+        bitext-align-documents --links --anchors known.links book.en.txt book.de.txt > new.links
     """
     files = [file for file in (settings.source, settings.target) if file is not None]
     check_documents(files, documents, form)
@@ -215,9 +216,9 @@ def write_alignments(
 ) -> None:
     """Align two files, or the documents of --documents, and write their links."""
     output, vectors = run.output(), files.given.open(run) if files.given else ()
-    others = [] if settings.anchors is None else [settings.anchors]
-    reader, listed = DocumentReader(run, settings.split, vectors, others), settings.documents
-    known = KnownLinks(run, settings.anchors, settings.chapters, listed is not None)
+    listed, path = settings.documents, settings.anchors
+    reader = DocumentReader(run, settings.split, vectors, path)
+    known = KnownLinks(run, path, settings.chapters, listed is not None)
     pairs = [reader.pair(*files.texts)] if listed is None else reader.listed(listed)
     model = run.model() if settings.by == "model" and not vectors else None
     align = _given_aligner(vectors, settings) if vectors else _aligner(run, model, settings)
@@ -226,13 +227,13 @@ def write_alignments(
     run.progress(unit="texts")
     output.write(form.first_line)
     for pair in pairs:
+        known.see(pair.document)
         if (sides := _read(run, pair, settings.keep_going)) is None:
             continue
         texts = sides[0].sentences, sides[1].sentences
         checked = None if form.no_column_check else model
         foreign = checked is not None and warn_of_languages(run, checked, texts, f"{pair.name}: ")
-        anchors = known.of(pair.document, pair.name, sides)
-        links, distance = align(sides, anchors)
+        links, distance = align(sides, anchors := known.of(pair.document, pair.name, sides))
         if not foreign:
             _warn(run, pair.name, texts, settings.by, distance)
         links, each_line = keep(links, anchors), settings.split is not None
@@ -372,14 +373,14 @@ class DocumentReader:
         run: Run,
         split: tuple[str, str] | None,
         vectors: Sequence[GivenVectors] = (),
-        others: Sequence[str] = (),
+        anchors: str | None = None,
     ) -> None:
         """Divide lines into sentences of these languages; None: a line is a sentence.
 
-        *vectors* of the lines of both sides are checked, if there are any. *others*: further files
-        that the run reads.
+        *vectors* of the lines of both sides are checked, if there are any. *anchors*: a file that
+        the run reads beside documents.
         """
-        self._others = others
+        self._others = [] if anchors is None else [anchors]
         self._run, self._sentences = run, SentenceReader(run, split, vectors)
         self._hint = split is None and not vectors
 

@@ -476,8 +476,12 @@ def test_anchors_of_many_documents(files: Files) -> None:
     words = ("--by", "length", "--links", "--documents", listed, "--anchors", kept)
     linked(None, *words)
     assert [([8], [3, 4]) in links_of(path.read_text()) for path in out] == [False, True]
+    listed.write_text(listed.read_text() + "no\tfile\n")
+    kept.write_text("no\t[0]:[0]\n")
+    assert "1 left out" in linked(None, *words, "--keep-going").stderr
     kept.write_text("two\t[8]:[3,4]\nthree\t[0]:[0]\n")
-    assert "kept.links:2: no document 'three'" in linked(None, *words, code=65).stderr
+    done = linked(None, *words, "--keep-going", code=65)
+    assert "kept.links:2: no document 'three'" in done.stderr
     kept.write_text("[8]:[3,4]\n")
     assert "kept.links:1: no link: '[8]:[3,4]'; a line is" in linked(None, *words, code=65).stderr
 

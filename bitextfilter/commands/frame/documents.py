@@ -172,9 +172,7 @@ class KnownLinks:
         """
         from bitextfilter.mining.anchors import anchors_of, problem
 
-        document = plain_name(document) if self._by_name else ""
-        self._seen.add(document)
-        lines = self._lines.get(document, [])
+        lines = self._lines.get(self._named(document), [])
         known = [*self._sentences(lines, sides), *self._headings(name, sides)]
         if found := problem(known, (len(sides[0].sentences), len(sides[1].sentences))):
             place, other, reason = found
@@ -186,6 +184,13 @@ class KnownLinks:
         if self._file or self._chapters:
             self._run.counts["anchors"] += len(known)
         return anchors_of(known)
+
+    def _named(self, document: str) -> str:
+        return plain_name(document) if self._by_name else ""
+
+    def see(self, document: str) -> None:
+        """Note that there is a document of this name, whether it can be read or not."""
+        self._seen.add(self._named(document))
 
     def finish(self) -> None:
         """Raise InputError for anchors of a document that there was not."""
