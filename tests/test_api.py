@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,16 @@ def test_filters_are_used_again_and_read_columns() -> None:
         (lambda: align_documents(None, [], []), SettingsError, "needs one"),
         (lambda: align_documents(None, [], [], by="luck"), SettingsError, "'luck' is none of"),
         (
+            lambda: align_documents(None, ["a"], ["b"], by="length", anchors=[([0], [0]), 3]),
+            SettingsError,
+            r"anchors\[1\] must be source and target indices, not 3",
+        ),
+        (
+            lambda: align_documents(None, ["a"], ["b"], by="length", anchors=[([0], [1])]),
+            SettingsError,
+            r"anchors\[0\]: no target sentence 1",
+        ),
+        (
             lambda: align_documents(None, [], [], largest=11),
             SettingsError,
             "largest must be at least 1, at most 10, not 11",
@@ -442,6 +453,10 @@ def test_documents_are_aligned_as_by_the_command(
         for source, target, score in found
     ]
     assert lines == ran("bitext-align", *options, *files).split("\n")[:-1]
+    align = partial(align_documents, model if by == "model" else None, *sides, by=by)
+    held = align(anchors=[([8, 9], [6])])
+    assert ([8, 9], [6]) in [link[:2] for link in held]
+    assert [link[:2] for link in align(anchors=held)] == [link[:2] for link in held]
 
 
 def test_recovery_counts_what_is_found(model: Model) -> None:

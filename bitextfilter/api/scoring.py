@@ -364,6 +364,7 @@ def align_documents(
     classifier: bool = False,
     largest: int = 5,
     skip: float = 0.9,
+    anchors: Iterable[Sequence[Any]] = (),
 ) -> list[tuple[list[int], list[int], float | None]]:
     """Link the sentences of a document and its translation, as ``bitext-align-documents`` does.
 
@@ -377,14 +378,21 @@ def align_documents(
         classifier: score links with the model's classifier, too.
         largest: most sentences of a side in one link, 1 to 10.
         skip: cost of leaving a sentence out, 0 to 100; linking unrelated ones costs 1.
+        anchors: links that hold: source and target indices; further members, as a score, do not
+            count. A sentence with none on the other side has no counterpart.
 
     Raises SettingsError for a value that is unknown, out of range, or impossible with the model.
     """
+    from bitextfilter.mining.anchors import anchors_of, known_links, problem
     from bitextfilter.mining.chunks import LinkSettings
     from bitextfilter.mining.documents import aligner
 
     align = aligner(by, LinkSettings(largest, skip), model, classifier)
-    links = align(*sentence_sides(sources, targets)).links
+    source, target = sentence_sides(sources, targets)
+    known = known_links(anchors)
+    if found := problem(known, (len(source), len(target))):
+        raise SettingsError(f"anchors[{found[0]}]: {found[2]}")
+    links = align(source, target, anchors=anchors_of(known)).links
     return [(list(link.source), list(link.target), link.score) for link in links]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,11 +16,13 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.documents import (
     NO_CUT,
     AlignedDocument,
+    KnownLinks,
     LinkForm,
     ReadDocument,
     SentenceReader,
     Sides,
     as_optional_min_score,
+    as_pattern,
     kept_links,
     warn_of_languages,
     written_links,
@@ -45,6 +48,7 @@ from bitextfilter.models.folders import BALANCED
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.io.vectors import GivenVectors
+    from bitextfilter.mining.anchors import Anchors
     from bitextfilter.mining.documents import Alignment
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
@@ -79,6 +83,17 @@ class DocumentSettings(LinkSettings):
         "--split L1,L2", "Divide lines into sentences, by rules of these languages.", as_languages
     )
     keep_going: bool = flag("--keep-going", "Leave out documents of the list that cannot be read.")
+    anchors: str | None = option(
+        "--anchors FILE",
+        "Links that hold, as --links writes them; with --documents, each behind the name of its "
+        "document and a tab.",
+    )
+    chapters: re.Pattern[str] | None = option(
+        "--chapters REGEX",
+        "Lines in which REGEX is found are headings: where both sides have as many, the first "
+        "is linked with the first, and so on.",
+        as_pattern,
+    )
 
 
 DOCUMENT_OPTIONS = "documents by classifier largest skip numbers split keep_going"
@@ -112,6 +127,8 @@ def check_documents(
     ]
     if settings.keep_going and settings.documents is None:
         problems.append("--keep-going needs --documents")
+    if settings.anchors is not None and settings.split is not None:
+        problems.append("--anchors has numbers of lines: it does not go with --split")
     for name in ("--split", "--score-first", "--as", "--header"):
         if settings.numbers and name in given:
             problems.append(f"--links has numbers of lines: it does not go with {name}")
@@ -146,7 +163,7 @@ class _Settings:
     row_options("output errors"),
     ModelOptions,
     VectorFiles,
-    options_of(DocumentSettings, DOCUMENT_OPTIONS),
+    options_of(DocumentSettings, f"{DOCUMENT_OPTIONS} anchors chapters"),
     options_of(LinkForm, "score_first digits no_column_check form most count hole mark header"),
 )
 def main(
@@ -178,6 +195,7 @@ def main(
         bitext-align-documents book.en.txt book.de.txt > pairs.tsv
         bitext-align-documents --links --by words book.en.txt book.cs.txt > book.links
         bitext-align-documents --links --documents list.tsv --keep-going
+        bitext-align-documents --links --anchors known.links book.en.txt book.de.txt > new.links
     """
     files = [file for file in (settings.source, settings.target) if file is not None]
     check_documents(files, documents, form)
@@ -198,7 +216,9 @@ def write_alignments(
 ) -> None:
     """Align two files, or the documents of --documents, and write their links."""
     output, vectors = run.output(), files.given.open(run) if files.given else ()
-    reader, listed = DocumentReader(run, settings.split, vectors), settings.documents
+    listed, path = settings.documents, settings.anchors
+    reader = DocumentReader(run, settings.split, vectors, path)
+    known = KnownLinks(run, path, settings.chapters, listed is not None)
     pairs = [reader.pair(*files.texts)] if listed is None else reader.listed(listed)
     model = run.model() if settings.by == "model" and not vectors else None
     align = _given_aligner(vectors, settings) if vectors else _aligner(run, model, settings)
@@ -207,15 +227,16 @@ def write_alignments(
     run.progress(unit="texts")
     output.write(form.first_line)
     for pair in pairs:
+        known.see(pair.document)
         if (sides := _read(run, pair, settings.keep_going)) is None:
             continue
         texts = sides[0].sentences, sides[1].sentences
         checked = None if form.no_column_check else model
         foreign = checked is not None and warn_of_languages(run, checked, texts, f"{pair.name}: ")
-        links, distance = align(sides)
+        links, distance = align(sides, anchors := known.of(pair.document, pair.name, sides))
         if not foreign:
             _warn(run, pair.name, texts, settings.by, distance)
-        links, each_line = keep(links), settings.split is not None
+        links, each_line = keep(links, anchors), settings.split is not None
         document = AlignedDocument(pair.document, sides, links, each_line)
         lines = written_links(document, form, settings.numbers)
         if pair.output is not None:
@@ -230,10 +251,11 @@ def write_alignments(
         run.counts["links"] += sum(link.score is not None for link in links)
         run.counts["documents"] += 1
         run.advance(0)
+    known.finish()
 
 
-def _cut(run: Run, asked: Cut, by_model: bool) -> Callable[[Sequence[Link]], list[Link]]:
-    """Return the function that leaves out links by --min-score, and counts them.
+def _cut(run: Run, asked: Cut, by_model: bool) -> Callable[[Sequence[Link], Anchors], list[Link]]:
+    """Return the function that leaves out links by --min-score, but no anchors, and counts them.
 
     Raises UsageError where the balanced cut is asked for, and not known.
     """
@@ -250,8 +272,12 @@ def _cut(run: Run, asked: Cut, by_model: bool) -> Callable[[Sequence[Link]], lis
             f" {LEAST_MEAN} (--min-score {NO_CUT} keeps them)"
         )
 
-    def keep(links: Sequence[Link]) -> list[Link]:
+    def keep(links: Sequence[Link], anchors: Anchors) -> list[Link]:
         judged = mean_scores(links) if balanced else [link.score for link in links]
+        held = set(anchors.links)
+        judged = [
+            inf if link.span in held else score for link, score in zip(links, judged, strict=True)
+        ]
         kept = kept_links(links, least, judged)
         if below := len(kept) - len(links):  # one more for each
             run.counts["below the cut"] += below
@@ -278,13 +304,13 @@ def _given_aligner(vectors: Sequence[GivenVectors], settings: DocumentSettings) 
 
     from bitextfilter.mining.documents import align_by_given_vectors
 
-    def align(sides: Sides) -> Alignment:
+    def align(sides: Sides, anchors: Anchors) -> Alignment:
         source, target = (
             file[np.array(side.numbers, dtype=np.int64)]
             for file, side in zip(vectors, sides, strict=True)
         )
         texts = sides[0].sentences, sides[1].sentences
-        return align_by_given_vectors(*texts, (source, target), settings)
+        return align_by_given_vectors(*texts, (source, target), settings, anchors)
 
     return align
 
@@ -295,7 +321,7 @@ def _aligner(run: Run, model: Model | None, settings: DocumentSettings) -> _Alig
 
     encode = None if model is None else partial(_encode, run, model)
     align = aligner(settings.by, settings, model, settings.classifier, encode)
-    return lambda sides: align(sides[0].sentences, sides[1].sentences)
+    return lambda sides, anchors: align(sides[0].sentences, sides[1].sentences, anchors=anchors)
 
 
 def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> Vectors:
@@ -311,7 +337,7 @@ def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> 
     return vectors
 
 
-_Align = Callable[[Sides], "Alignment"]
+_Align = Callable[[Sides, "Anchors"], "Alignment"]
 
 
 class _DocumentPair(NamedTuple):
@@ -343,12 +369,18 @@ class DocumentReader:
     """Reads the two documents of each pair for a run."""
 
     def __init__(
-        self, run: Run, split: tuple[str, str] | None, vectors: Sequence[GivenVectors] = ()
+        self,
+        run: Run,
+        split: tuple[str, str] | None,
+        vectors: Sequence[GivenVectors] = (),
+        anchors: str | None = None,
     ) -> None:
         """Divide lines into sentences of these languages; None: a line is a sentence.
 
-        *vectors* of the lines of both sides are checked, if there are any.
+        *vectors* of the lines of both sides are checked, if there are any. *anchors*: a file that
+        the run reads beside documents.
         """
+        self._others = [] if anchors is None else [anchors]
         self._run, self._sentences = run, SentenceReader(run, split, vectors)
         self._hint = split is None and not vectors
 
@@ -367,8 +399,6 @@ class DocumentReader:
         UsageError if this run writes the list.
         """
         uses, name = self._uses(path), stream_name(path)
-        if uses.conflict():
-            raise click.UsageError(f"{path} is written by this run")
         for number, found in read_document_list(self._run.input(path), name):
             place = f"{name}:{number}"
             problem = None if isinstance(found, InputError) else uses.problem(found)
@@ -385,7 +415,13 @@ class DocumentReader:
     def _uses(self, *read: str) -> FileUses:
         """Return the files that this run reads and writes beside documents and their links."""
         settings = self._run.row_settings
-        return FileUses([settings.output, settings.rejects, self._run.common.manifest], read)
+        files = [*self._others, *read]
+        uses = FileUses([settings.output, settings.rejects, self._run.common.manifest], files)
+        if uses.conflict():
+            raise click.UsageError(f"{' or '.join(files)} is written by this run")
+        if files.count("-") > 1:
+            raise click.UsageError("stdin can be read once only")
+        return uses
 
     def _both(self, pair: ListedPair, place: str) -> Sides:
         """Read the source, then the target; tell once of lines that are paragraphs."""

@@ -181,6 +181,12 @@ _SIDE = rb"\[\s*((?:\d{1,9}(?:\s*,\s*\d{1,9})*)?)\s*\]"
 _LINK = re.compile(rb"\s*" + _SIDE + rb"\s*:\s*" + _SIDE + rb"\s*(?::.*)?", re.DOTALL)
 
 
+_LINK_FORM = (
+    "a link is written [0]:[0,1] or [0]:[0,1]:0.83",
+    "a line is the name of a document, a tab and a link, as [0]:[0,1]",
+)
+
+
 def link_line(source: Sequence[int], target: Sequence[int], score: str) -> bytes:
     """Return a link as a line; ``score`` may be empty."""
     sides = ":".join(f"[{','.join(map(str, side))}]" for side in (source, target))
@@ -192,19 +198,39 @@ def read_links(stream: Iterable[bytes], name: str) -> list[LinkedIndices]:
 
     Raises InputError for a line that is no link, or if the stream cannot be read.
     """
-    links = []
+    return [line.link for line in read_link_lines(stream, name)]
+
+
+class LinkLine(NamedTuple):
+    """A line of a file of links."""
+
+    number: int
+    """From 1."""
+    document: str
+    """Empty where lines do not name theirs."""
+    link: LinkedIndices
+
+
+def read_link_lines(
+    stream: Iterable[bytes], name: str, documents: bool = False
+) -> Iterator[LinkLine]:
+    """Yield the lines of a file of links as :func:`read_links` does.
+
+    With *documents*, each is the name of a document, a tab and a link.
+    """
     for number, line in enumerate(lines_of(stream, name), start=1):
-        found = _LINK.fullmatch(line.removeprefix(BOM) if number == 1 else line)
-        if found is not None:
-            source, target = (
-                tuple(sorted(map(int, re.findall(rb"\d+", side)))) for side in found.groups()
-            )
-            links.append((source, target))
-        elif line.strip():
+        text = line.removeprefix(BOM) if number == 1 else line
+        if not text.strip():
+            continue
+        document, tab, link = text.rpartition(b"\t") if documents else (b"", b"\t", text)
+        found = _LINK.fullmatch(link)
+        if found is None or not tab:
             message = f"no link: {line[:40].decode(errors='replace').rstrip()!r}"
-            remedy = "a link is written [0]:[0,1] or [0]:[0,1]:0.83"
-            raise InputError(message, file=name, line=number, remedy=remedy)
-    return links
+            raise InputError(message, file=name, line=number, remedy=_LINK_FORM[documents])
+        source, target = (
+            tuple(sorted(map(int, re.findall(rb"\d+", side)))) for side in found.groups()
+        )
+        yield LinkLine(number, document.decode(errors="backslashreplace"), (source, target))
 
 
 _DOCUMENT = 'an object has "id" and "text", or "sentences", a list'

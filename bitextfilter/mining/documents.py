@@ -21,13 +21,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Integers, Scores, Vectors
 from bitextfilter.errors import SettingsError
+from bitextfilter.mining.anchors import (
+    NO_ANCHORS,
+    Anchors,
+    Ban,
+    LinksOfLoners,
+    PossibleLinks,
+    align_between,
+    moved,
+)
 from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.link_costs import (
     BackgroundVectors,
@@ -129,35 +138,33 @@ class Repeats:
         return one | (target[0] > 2 * source[1][:, None])
 
 
-class WithoutRepeats:
-    """Costs of links, in which those of :class:`Repeats` are impossible."""
+class _Texts(NamedTuple):
+    """The sentences of both documents, and what is known of their links."""
 
-    def __init__(self, costs: LinkCosts, repeats: Repeats) -> None:
-        self._costs, self._repeats = costs, repeats
-        self.links = costs.links
-        self.skip_source, self.skip_target = costs.skip_source, costs.skip_target
-
-    def block(self, rows: slice, columns: slice) -> Integers:
-        """Return ``(links, rows, columns)``."""
-        found = self._costs.block(rows, columns)
-        for number, size in enumerate(self.links):
-            found[number][self._repeats.impossible(size, rows, columns)] = IMPOSSIBLE
-        return found
-
-    def coarser(self) -> LinkCosts:
-        """Return the costs of the documents with every two sentences as one."""
-        return self._costs.coarser()
-
-    def scores(self, spans: Sequence[Span]) -> Sequence[float]:
-        """Return the scores of links."""
-        return self._costs.scores(spans)
+    source: Sequence[str]
+    target: Sequence[str]
+    anchors: Anchors = NO_ANCHORS
 
 
-def without_repeats(costs: LinkCosts, sides: tuple[Sequence[str], Sequence[str]]) -> LinkCosts:
-    """Return costs in which no link is made by a repeated sentence alone."""
-    largest = max(max(size) for size in costs.links)
-    repeats = Repeats(sides, largest)
-    return WithoutRepeats(costs, repeats) if repeats.any else costs
+def _possible(costs: LinkCosts, texts: _Texts) -> LinkCosts:
+    """Return costs in which no link is made by a repeated sentence alone, or has no counterpart."""
+    sides, anchors = texts[:2], texts.anchors
+    repeats = Repeats(sides, max(max(size) for size in costs.links))
+    bans: list[Ban] = [repeats] if repeats.any else []
+    if any(anchors.alone):
+        bans.append(LinksOfLoners(anchors, (len(texts.source), len(texts.target))))
+    return PossibleLinks(costs, bans) if bans else costs
+
+
+def _aligned(
+    costs: LinkCosts, texts: _Texts, before: Sequence[Link] = (), margin: int | None = None
+) -> list[Link]:
+    """Return the cheapest links around the anchors, as :func:`align` does."""
+
+    def search(part: LinkCosts, near: Sequence[Link], _: Span) -> list[Link]:
+        return align(part, near, margin)
+
+    return align_between(texts.anchors, _possible(costs, texts), before, search)
 
 
 PRIOR_CHARACTERS = 200
@@ -182,10 +189,6 @@ Penalties = Callable[[Sequence[Span]], Integers]
 """Function from links to additions to their costs, ``(n,)``, at least 0."""
 
 
-_Texts = tuple[Sequence[str], Sequence[str]]
-"""The sentences of both documents."""
-
-
 class Alignment(NamedTuple):
     """Links between two documents, in order; every sentence of either is in one."""
 
@@ -207,13 +210,17 @@ class DocumentModel(NamedTuple):
 
 
 def align_by_vectors(
-    source: Sequence[str], target: Sequence[str], model: DocumentModel, settings: LinkSettings
+    source: Sequence[str],
+    target: Sequence[str],
+    model: DocumentModel,
+    settings: LinkSettings,
+    anchors: Anchors = NO_ANCHORS,
 ) -> Alignment:
     """Align by the vectors of sentences and by those of their words.
 
     The score of a link is the cosine of the means of its sentences' vectors, -1 to 1.
     """
-    sides = source, target
+    sides, texts = (source, target), _Texts(source, target, anchors)
     first, second = (
         _document(side, encode(list(side)), settings)
         for side, encode in zip(sides, model.encoders, strict=True)
@@ -222,10 +229,14 @@ def align_by_vectors(
         document_words(side, encode) for side, encode in zip(sides, model.encoders, strict=True)
     ]
     coverage = WordCoverage(words[0], words[1], settings.largest)
-    costs, links = _cheapest((first, second), sides, settings, model.background, coverage)
+    costs, links = _cheapest((first, second), texts, settings, model.background, coverage)
     if model.scorer is not None:
         penalties = partial(_penalties, sides, model.scorer, settings.penalty)
-        links = rescore_links(without_repeats(costs, sides), links, penalties)
+
+        def search(costs: LinkCosts, near: Sequence[Link], part: Span) -> list[Link]:
+            return rescore_links(costs, near, lambda spans: penalties(moved(spans, part)))
+
+        links = align_between(anchors, _possible(costs, texts), links, search)
     return Alignment(links, costs.distance([link.span for link in links]))
 
 
@@ -234,6 +245,7 @@ def align_by_given_vectors(
     target: Sequence[str],
     vectors: tuple[Vectors, Vectors],
     settings: LinkSettings,
+    anchors: Anchors = NO_ANCHORS,
 ) -> Alignment:
     """Align by given vectors of the sentences of both sides, ``(n, dim)`` and ``(m, dim)``.
 
@@ -244,7 +256,7 @@ def align_by_given_vectors(
         _document(side, rows, settings)
         for side, rows in zip((source, target), vectors, strict=True)
     )
-    costs, links = _cheapest((first, second), (source, target), settings)
+    costs, links = _cheapest((first, second), _Texts(source, target, anchors), settings)
     return Alignment(links, costs.distance([link.span for link in links]))
 
 
@@ -263,15 +275,18 @@ def _cheapest(
     """Return the costs by vectors, lengths and words, and the cheapest links by them."""
     first, second = sides
     plain = VectorLinkCosts(first, second, settings, None, background)
-    links = align(without_repeats(plain, texts))
+    links = _aligned(plain, texts)
     ratio = _length_ratio(links, first.ends, second.ends)
     known = KnownBefore(ratio, coverage)
     costs = VectorLinkCosts(first, second, settings, known, background)
-    return costs, align(without_repeats(costs, texts), links, _NEAR)
+    return costs, _aligned(costs, texts, links, _NEAR)
 
 
 def align_by_words(
-    source: Sequence[str], target: Sequence[str], settings: LinkSettings
+    source: Sequence[str],
+    target: Sequence[str],
+    settings: LinkSettings,
+    anchors: Anchors = NO_ANCHORS,
 ) -> Alignment:
     """Align by words that look alike, then by words that are linked with each other elsewhere.
 
@@ -281,8 +296,8 @@ def align_by_words(
         Document(vectors, character_ends(side), settings.largest)
         for vectors, side in zip(surface_vectors(source, target), (source, target), strict=True)
     )
-    costs, texts = VectorLinkCosts(first, second, settings), (source, target)
-    links = align(without_repeats(costs, texts))
+    costs, texts = VectorLinkCosts(first, second, settings), _Texts(source, target, anchors)
+    links = _aligned(costs, texts)
     for _ in range(LEARNING_ROUNDS):
         learned = [
             side.with_vectors(vectors)
@@ -292,17 +307,19 @@ def align_by_words(
         ]
         ratio = _length_ratio(links, first.ends, second.ends)
         costs = VectorLinkCosts(learned[0], learned[1], settings, KnownBefore(ratio))
-        links = align(without_repeats(costs, texts), links)
+        links = _aligned(costs, texts, links)
     return Alignment(links, costs.distance([link.span for link in links]))
 
 
-def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> Alignment:
+def align_by_lengths(
+    source: Sequence[str], target: Sequence[str], anchors: Anchors = NO_ANCHORS
+) -> Alignment:
     """Align by the numbers of characters of sentences.
 
     The score of a link is the probability that the lengths of translations differ so, 0 to 1.
     """
     costs = LengthLinkCosts(character_ends(source), character_ends(target))
-    return Alignment(align(without_repeats(costs, (source, target))), None)
+    return Alignment(_aligned(costs, _Texts(source, target, anchors)), None)
 
 
 def mean_scores(links: Sequence[Link]) -> list[float | None]:
@@ -405,8 +422,15 @@ class _PenalisedCosts:
         return found
 
 
-Align = Callable[[Sequence[str], Sequence[str]], Alignment]
-"""Function that aligns the sentences of two documents."""
+class Align(Protocol):
+    """Function that aligns the sentences of two documents, around known links."""
+
+    def __call__(
+        self, source: Sequence[str], target: Sequence[str], *, anchors: Anchors = NO_ANCHORS
+    ) -> Alignment:
+        """Return the links."""
+
+
 _EncodeIn = Callable[[str, Sequence[str]], Vectors]
 """Function from a language and ``n`` sentences to their vectors ``(n, dim)``."""
 

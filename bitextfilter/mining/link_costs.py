@@ -94,9 +94,11 @@ class LengthLinkCosts:
         )
         return np.stack(list(map(self._cost, self.links, *groups)))
 
-    def coarser(self) -> LengthLinkCosts:
-        """Return it with every two sentences of either side as one."""
-        return LengthLinkCosts(halved(self._source), halved(self._target))
+    def coarser(self, part: Span | None = None) -> LengthLinkCosts:
+        """Return it, or a part of it, with every two sentences of either side as one."""
+        a, b, c, d = part or Span(0, len(self.skip_source), 0, len(self.skip_target))
+        source, target = self._source[a : b + 1], self._target[c : d + 1]
+        return LengthLinkCosts(halved(source - source[0]), halved(target - target[0]))
 
     def scores(self, spans: Sequence[Span]) -> list[float]:
         """Return the probability that lengths of translations differ at least so much, 0 to 1."""
@@ -195,12 +197,13 @@ class VectorLinkCosts:
             costs.append(whole_costs(cost))
         return np.stack(costs)
 
-    def coarser(self) -> VectorLinkCosts:
-        """Return it with every two sentences of either side as one, and links of up to two."""
+    def coarser(self, part: Span | None = None) -> VectorLinkCosts:
+        """Return it, or a part, with every two sentences as one, and links of up to two."""
         settings = replace(self._settings, largest=COARSE_LARGEST)
-        return VectorLinkCosts(
-            self._source.coarser(), self._target.coarser(), settings, None, self._background
-        )
+        source, target = self._source, self._target
+        if part is not None:
+            source, target = source.part(*part[:2]), target.part(*part[2:])
+        return VectorLinkCosts(source.coarser(), target.coarser(), settings, None, self._background)
 
     def scores(self, spans: Sequence[Span]) -> list[float]:
         """Return the cosines of linked groups' texts, -1 to 1."""
@@ -232,7 +235,8 @@ class VectorLinkCosts:
         self, size: LinkSize, cosines: Scores, sources: Indices, targets: Indices
     ) -> Floats:
         """Return (1 - cosine) of groups, relative to their mean distance from unrelated ones."""
-        usual = self._usual[0][size.source - 1, sources] + self._usual[1][size.target - 1, targets]
+        n, m = (min(count, self._settings.largest) - 1 for count in size)
+        usual = self._usual[0][n, sources] + self._usual[1][m, targets]
         return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
 
     def _distance(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:

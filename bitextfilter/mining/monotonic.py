@@ -57,10 +57,12 @@ class Document:
     def groups(self, count: int, stops: Indices) -> Vectors:
         """Return the unit vectors of the groups of *count* sentences that end at some positions.
 
-        ``stops`` ``(g,)`` from 0 to n, *count* from 1 to ``largest`` → ``(g, all dims)``; 0 where
-        a group would begin before the first sentence.
+        ``stops`` ``(g,)`` from 0 to n → ``(g, all dims)``; 0 where a group would begin before the
+        first sentence. Groups of more than ``largest`` are computed one by one.
         """
         strips = stops // STRIP
+        if count > self.largest:
+            return np.array([self._group(count, stop) for stop in stops.tolist()], np.float32)
         if len(stops) and strips[0] == strips[-1] and (strips == strips[0]).all():
             found: Vectors = self._strip(int(strips[0]))[count - 1, stops % STRIP]
             return found
@@ -79,6 +81,17 @@ class Document:
             self._strips[number] = self._computed(number * STRIP)
         return self._strips[number]
 
+    def _group(self, count: int, stop: int) -> Vectors:
+        """Return the unit vector ``(all dims,)`` of one group."""
+        sides = self.vectors, self.beside
+        sums = [
+            unit_rows(each[stop - count : stop].sum(axis=0, keepdims=True))
+            for each in sides
+            if each is not None
+        ]
+        found: Vectors = unit_rows(np.concatenate(sums, axis=1))[0]
+        return found
+
     def _computed(self, first: int) -> Vectors:
         low, last = max(0, first - self.largest), min(first + STRIP, len(self) + 1)
         parts = [group_sums(self.vectors[low : last - 1], self.largest)]
@@ -96,6 +109,12 @@ class Document:
             pairs[first // 2 : (first + len(units) + 1) // 2] = units[0::2]
             pairs[first // 2 : (first + len(units)) // 2] += units[1::2]
         return Document(pairs, halved(self.ends), COARSE_LARGEST)
+
+    def part(self, start: int, stop: int) -> Document:
+        """Return the sentences from *start* to *stop*."""
+        beside = None if self.beside is None else self.beside[start:stop]
+        ends = self.ends[start : stop + 1] - self.ends[start]
+        return Document(self.vectors[start:stop], ends, self.largest, beside)
 
     def with_vectors(self, others: Vectors) -> Document:
         """Return it with further vectors ``(n, other dim)`` beside its own."""
@@ -322,8 +341,8 @@ _MARGIN = 24
 class LinkCosts(PathCosts, Protocol):
     """Costs and scores of links between the sentences of two documents."""
 
-    def coarser(self) -> LinkCosts:
-        """Return the costs of the documents with every two sentences as one."""
+    def coarser(self, part: Span | None = None) -> LinkCosts:
+        """Return the costs of the documents, or of a part, with every two sentences as one."""
 
     def scores(self, spans: Sequence[Span]) -> Sequence[float]:
         """Return the scores of links, higher is better."""

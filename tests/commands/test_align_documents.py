@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from console import invoke, says_one_line, table
+from console import ROOT, invoke, says_one_line, table
 from toys import sentences, toy_model
 
 from bitextfilter.commands.align_documents import DocumentReader
@@ -417,3 +417,112 @@ def test_lines_of_several_sentences_get_a_hint(tmp_path: Path) -> None:
     for path in paths:
         path.write_text("".join(f"{row[0]}\n" for row in SAMPLE), encoding="utf-8")
     assert hint not in linked(None, *paths, "--by", "length").stderr
+
+
+def test_what_it_wrote_is_an_anchor_of_all(model: Path, files: Files) -> None:
+    links = linked(model, *files, "--links", "--skip", "0.6").stdout
+    kept = files[0].with_name("kept.links")
+    kept.write_text(links)
+    again = linked(model, *files, "--links", "--anchors", kept)
+    assert again.stdout == links
+    assert f"{len(links.splitlines())} anchors" in again.stderr
+    story = [ROOT / "examples/align-documents" / f"story.{end}" for end in ("en.txt", "de.txt")]
+    gold = story[0].with_name("story.links")
+    found = linked(None, *story, "--by", "length", "--links", "--anchors", gold).stdout
+    assert links_of(found) == links_of(gold.read_text())
+
+
+@pytest.mark.parametrize("way", [(), ("--classifier",), ("--min-score", "1")])
+def test_anchors_hold(model: Path, files: Files, way: tuple[str, ...]) -> None:
+    files[0].write_text("\n" + files[0].read_text())  # lines count from 0, and blank ones as well
+    kept = files[0].with_name("kept.links")
+    kept.write_text("[30, 31]:[25]:0.1\n\n[4]:[3]\n[9]:[]\n")
+    links = links_of(linked(model, *files, "--links", "--anchors", kept, *way).stdout)
+    assert ([30, 31], [25]) in links
+    assert ([4], [3]) in links
+    assert ([9], []) in links
+    assert [i for link in links for i in link[0]] == list(range(1, 41))
+    if not way:
+        assert ([2], [1]) in links
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("[0]:[0]\n[1]-[1]\n", "kept.links:2: no link: '[1]-[1]'"),
+        ("[3]:[3]\n[2]:[4]\n", "kept.links:2: links cross: this one and line 1"),
+        ("[3]:[3]\n[5]:[3]\n", "kept.links:2: a target sentence stands in two links: this one"),
+        ("[3,5]:[3]\n", "kept.links:1: the source sentences of a link must be neighbours"),
+        ("[3]:[3]\n[40]:[39]\n", "kept.links:2: line 40 of the source is no sentence; lines are"),
+        ("a\t[3]:[3]\n", "kept.links:1: no link"),
+    ],
+)
+def test_anchors_that_cannot_hold(files: Files, lines: str, message: str) -> None:
+    kept = files[0].with_name("kept.links")
+    kept.write_text(lines)
+    done = linked(None, *files, "--by", "length", "--anchors", kept, code=65)
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_anchors_of_many_documents(files: Files) -> None:
+    out = [files[0].with_name(name) for name in ("one.links", "two.links")]
+    listed = files[0].with_name("list.jsonl")
+    document = {"source": files[0].read_text(), "target": files[1].read_text()}
+    rows = [{**document, "output": str(path), "document": path.stem} for path in out]
+    listed.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    kept = files[0].with_name("kept.links")
+    kept.write_text("two\t[8]:[3,4]\n")
+    words = ("--by", "length", "--links", "--documents", listed, "--anchors", kept)
+    linked(None, *words)
+    assert [([8], [3, 4]) in links_of(path.read_text()) for path in out] == [False, True]
+    listed.write_text(listed.read_text() + "no\tfile\n")
+    kept.write_text("no\t[0]:[0]\n")
+    assert "1 left out" in linked(None, *words, "--keep-going").stderr
+    kept.write_text("two\t[8]:[3,4]\nthree\t[0]:[0]\n")
+    done = linked(None, *words, "--keep-going", code=65)
+    assert "kept.links:2: no document 'three'" in done.stderr
+    kept.write_text("[8]:[3,4]\n")
+    assert "kept.links:1: no link: '[8]:[3,4]'; a line is" in linked(None, *words, code=65).stderr
+
+
+def test_headings_are_linked_in_their_order(files: Files) -> None:
+    sides = [path.read_text().split("\n")[:-1] for path in files]
+    for lines, places in zip(sides, ((3, 20, 30), (9, 22, 28)), strict=True):
+        for number, place in enumerate(places, 1):
+            lines.insert(place, f"# {number}")
+    for path, lines in zip(files, sides, strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines))
+    words = (*files, "--by", "length", "--links", "--chapters", "^# ")
+    done = linked(None, *words)
+    links = links_of(done.stdout)
+    assert all(pair in links for pair in [([3], [9]), ([20], [22]), ([30], [28])])
+    assert "3 anchors" in done.stderr
+    kept = files[0].with_name("kept.links")
+    kept.write_text("[20]:[23]\n")
+    crossing = linked(None, *words, "--anchors", kept, code=65)
+    assert "kept.links:1: a source sentence stands in two links: this one and a heading" in (
+        crossing.stderr
+    )
+    files[0].write_text(files[0].read_text() + "# 4\n")
+    done = linked(None, *words)
+    assert "4 and 3 lines match --chapters: none is an anchor" in done.stderr
+    assert links_of(done.stdout) != links
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--chapters", "("], "'(' is no regular expression"),
+        (["--anchors", "x", "--split", "en,de"], "--anchors has numbers of lines"),
+        (["--anchors", "x", "-o", "x"], "x is written by this run"),
+        (["--anchors", "-"], "stdin can be read once only"),
+    ],
+)
+def test_misuse_of_anchors(
+    files: Files, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(files[0].parent)
+    Path("x").write_text("[0]:[0]\n")
+    source = "-" if words == ["--anchors", "-"] else files[0]
+    assert message in linked(None, source, files[1], "--by", "length", *words, code=2).stderr

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
 from bitextfilter.commands.frame.options import DIGITS, MinScore, as_min_score, flag, option
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.documents import link_line
+from bitextfilter.errors import InputError
+from bitextfilter.io.documents import LinkLine, link_line, read_link_lines
 from bitextfilter.io.files import open_input, stream_name
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
 from bitextfilter.mining.chunks import (
@@ -30,6 +34,7 @@ from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
     from bitextfilter.io.vectors import GivenVectors
+    from bitextfilter.mining.anchors import Anchors, KnownLink
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
 
@@ -135,6 +140,99 @@ def warn_of_languages(
 
 
 Sides = tuple[ReadDocument, ReadDocument]
+
+
+def as_pattern(value: str) -> re.Pattern[str]:
+    """Read a regular expression."""
+    try:
+        return re.compile(value)
+    except re.error as error:
+        raise click.BadParameter(f"{value!r} is no regular expression: {error}") from error
+
+
+class KnownLinks:
+    """What a run knows of the links of documents: --anchors, and headings by --chapters."""
+
+    def __init__(
+        self, run: Run, path: str | None, chapters: re.Pattern[str] | None, by_name: bool
+    ) -> None:
+        """Read the file of anchors; *by_name*: each names its document. Raises InputError."""
+        self._run, self._chapters, self._by_name = run, chapters, by_name
+        self._file = "" if path is None else stream_name(path)
+        self._lines: defaultdict[str, list[LinkLine]] = defaultdict(list)
+        self._seen: set[str] = set()
+        if path is not None:
+            for line in read_link_lines(run.input(path), self._file, by_name):
+                self._lines[line.document].append(line)
+
+    def of(self, document: str, name: str, sides: Sides) -> Anchors:
+        """Return the anchors of a document, called *name* in messages.
+
+        Raises InputError for links that cannot all hold.
+        """
+        from bitextfilter.mining.anchors import anchors_of, problem
+
+        lines = self._lines.get(self._named(document), [])
+        known = [*self._sentences(lines, sides), *self._headings(name, sides)]
+        if found := problem(known, (len(sides[0].sentences), len(sides[1].sentences))):
+            place, other, reason = found
+            place, other = sorted((place, other), reverse=True)
+            which = "a heading" if place >= len(lines) else f"line {lines[other].number}"
+            reason += "" if place == other else f": this one and {which}"
+            line = lines[min(place, other)] if place >= len(lines) else lines[place]
+            raise InputError(reason, file=self._file, line=line.number, remedy="correct the line")
+        if self._file or self._chapters:
+            self._run.counts["anchors"] += len(known)
+        return anchors_of(known)
+
+    def _named(self, document: str) -> str:
+        return plain_name(document) if self._by_name else ""
+
+    def see(self, document: str) -> None:
+        """Note that there is a document of this name, whether it can be read or not."""
+        self._seen.add(self._named(document))
+
+    def finish(self) -> None:
+        """Raise InputError for anchors of a document that there was not."""
+        for document, (line, *_) in self._lines.items():
+            if document not in self._seen:
+                remedy = "name each as the rows do: by its source file, or its name in the list"
+                message = f"no document {document!r}"
+                raise InputError(message, file=self._file, line=line.number, remedy=remedy)
+
+    def _sentences(self, lines: Sequence[LinkLine], sides: Sides) -> Iterator[KnownLink]:
+        """Yield links of sentences for those of lines of the documents."""
+        source, target = (
+            {number: place for place, number in enumerate(side.numbers)} for side in sides
+        )
+        for line in lines:
+            for name, places, numbers in zip(
+                ("source", "target"), (source, target), line.link, strict=True
+            ):
+                if missing := [number for number in numbers if number not in places]:
+                    message = f"line {missing[0]} of the {name} is no sentence"
+                    remedy = "lines are counted from 0, as by --links"
+                    raise InputError(message, file=self._file, line=line.number, remedy=remedy)
+            yield (
+                [source[number] for number in line.link[0]],
+                [target[number] for number in line.link[1]],
+            )
+
+    def _headings(self, name: str, sides: Sides) -> list[KnownLink]:
+        """Return links of the headings of both sides; none where their numbers differ."""
+        if self._chapters is None:
+            return []
+        source, target = (
+            [place for place, text in enumerate(side.sentences) if self._chapters.search(text)]
+            for side in sides
+        )
+        if len(source) != len(target):
+            self._run.warn(
+                f"{name}: {len(source)} and {len(target)} lines match --chapters: none is an anchor"
+            )
+            return []
+        return [([i], [j]) for i, j in zip(source, target, strict=True)]
+
 
 _COLUMNS = (
     *("lowest", "document", "paragraphs", "source-lines", "target-lines", "links"),
