@@ -65,10 +65,11 @@ class LearningCurve:
 
     @cached_property
     def _scores(self) -> Floats:
-        """The scores of all rows of the sample, ``(rows, names)``, NaN for a missing one."""
+        """The scores of all rows of the sample, ``(rows, names)``, NaN where none is finite."""
         sample = self.learnt.judgements.sample
         chosen = [sample.scores.index(name) for name in self.names]
-        return np.array([row.scores for row in sample.rows])[:, chosen]
+        scores = np.array([row.scores for row in sample.rows])[:, chosen]
+        return np.where(np.isfinite(scores), scores, np.nan)
 
     @cached_property
     def _grades(self) -> Floats:

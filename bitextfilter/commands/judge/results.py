@@ -290,6 +290,6 @@ def combiner(run: Run, settings: _Combiner, bootstrap: Bootstrap) -> None:
     target.write(trained.combiner.to_json())
     result = curve.result()
     for record in result.groups["results"]:
-        if record["less"].high < 0:
+        if record["labels"] is None and record["less"].high < 0:
             run.warn(f"{record['score']} alone is better by the {record['judge']}")
     output.write(result.text(settings.as_json))

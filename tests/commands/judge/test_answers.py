@@ -18,7 +18,7 @@ from bitextfilter.judge.judgements import sample_header
 def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Sixty rows, whose score rises, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    rows = [f"s{n}\tt{n}\t{n / 60}\t{n % 7}\t{n + 1}\ta\t2\n" for n in range(60)]
+    rows = [f"s{n}\tt{n}\t{n / 60}\t{n % 7 if n else 'inf'}\t{n + 1}\ta\t2\n" for n in range(60)]
     Path("sample.tsv").write_bytes(sample_header(["mlp", "ratio"]) + "".join(rows).encode())
     return rows
 
@@ -114,7 +114,7 @@ def test_bad_answers_stop_or_are_left_out() -> None:
         ),
         ("requests sample.tsv --model m --prompt p.txt", 65, "p.txt: no {target} in the prompt"),
         ("requests sample.tsv --model m -o sample.tsv", 2, "--output needs a file of its own"),
-        ("import sample.tsv p.txt", 65, "p.txt:1: neither JSON nor a header"),
+        ("import sample.tsv p.txt", 65, "p.txt:1: neither lines of JSON nor a header"),
         ("import sample.tsv p.txt p.txt", 2, "p.txt is named twice"),
         ("combiner sample.tsv p.txt -o sample.tsv", 2, "--output needs a file of its own"),
     ],
