@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.arrays import Floats, Indices
+from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, interval
 from bitextfilter.judge.evaluation import (
     JudgedRows,
@@ -65,11 +66,14 @@ class LearningCurve:
 
     @cached_property
     def _scores(self) -> Floats:
-        """The scores of all rows of the sample, ``(rows, names)``, NaN where none is finite."""
+        """The scores of all rows of the sample, ``(rows, names)``, NaN for a missing one."""
         sample = self.learnt.judgements.sample
         chosen = [sample.scores.index(name) for name in self.names]
         scores = np.array([row.scores for row in sample.rows])[:, chosen]
-        return np.where(np.isfinite(scores), scores, np.nan)
+        if np.isinf(scores).any():
+            remedy = "an empty field says that it is missing"
+            raise InputError("a score is not finite", file=sample.name, remedy=remedy)
+        return scores
 
     @cached_property
     def _grades(self) -> Floats:
@@ -88,7 +92,7 @@ class LearningCurve:
     def trained(self) -> TrainedCombiner:
         """Return the combiner that learns from all labels.
 
-        Raises InputError for fewer than 10 good or bad ones, DeviceError without scikit-learn.
+        Raises InputError for fewer than 10 good or bad ones or an infinite score, DeviceError without scikit-learn.
         """
         known = ~np.isnan(self._grades)
         rows = GradedScores(self._scores[known], self._grades[known])

@@ -18,7 +18,7 @@ from bitextfilter.judge.judgements import sample_header
 def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Sixty rows, whose score rises, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    rows = [f"s{n}\tt{n}\t{n / 60}\t{n % 7 if n else 'inf'}\t{n + 1}\ta\t2\n" for n in range(60)]
+    rows = [f"s{n}\tt{n}\t{n / 60}\t{n % 7}\t{n + 1}\ta\t2\n" for n in range(60)]
     Path("sample.tsv").write_bytes(sample_header(["mlp", "ratio"]) + "".join(rows).encode())
     return rows
 
@@ -100,6 +100,9 @@ def test_bad_answers_stop_or_are_left_out() -> None:
     assert done.exit_code == 65 and "no labels; --on-error stop shows the first" in done.stderr
     done = call("combiner sample.tsv llm.tsv --column ratio -o c.json --good 99")
     assert done.exit_code == 65 and "every label is bad" in done.stderr
+    Path("sample.tsv").write_bytes(Path("sample.tsv").read_bytes().replace(b"\t3\t", b"\tinf\t"))
+    done = call("combiner sample.tsv llm.tsv -o c.json")
+    assert done.exit_code == 65 and "sample.tsv: a score is not finite" in done.stderr
 
 
 @pytest.mark.parametrize(
