@@ -92,7 +92,8 @@ class LearningCurve:
     def trained(self) -> TrainedCombiner:
         """Return the combiner that learns from all labels.
 
-        Raises InputError for fewer than 10 good or bad ones or an infinite score, DeviceError without scikit-learn.
+        Raises InputError for fewer than 10 good or bad ones or an infinite score, DeviceError
+        without scikit-learn.
         """
         known = ~np.isnan(self._grades)
         rows = GradedScores(self._scores[known], self._grades[known])

@@ -100,7 +100,7 @@ def test_bad_answers_stop_or_are_left_out() -> None:
     assert done.exit_code == 65 and "no labels; --on-error stop shows the first" in done.stderr
     done = call("combiner sample.tsv llm.tsv --column ratio -o c.json --good 99")
     assert done.exit_code == 65 and "every label is bad" in done.stderr
-    Path("sample.tsv").write_bytes(Path("sample.tsv").read_bytes().replace(b"\t3\t", b"\tinf\t"))
+    Path("sample.tsv").write_bytes(Path("sample.tsv").read_bytes().replace(b"\t0.0\t", b"\tinf\t"))
     done = call("combiner sample.tsv llm.tsv -o c.json")
     assert done.exit_code == 65 and "sample.tsv: a score is not finite" in done.stderr
 
