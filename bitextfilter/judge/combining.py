@@ -57,9 +57,8 @@ class Judge:
 class LearningCurve:
     """A combiner of the scores *names* of a sample, and its AUC by the number of labels."""
 
-    learnt: Judge
-    """The labels that it learns from."""
     judges: Sequence[Judge]
+    """The first are the labels that it learns from."""
     names: Sequence[str]
     settings: CombinerSettings
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
@@ -67,7 +66,7 @@ class LearningCurve:
     @cached_property
     def _scores(self) -> Floats:
         """The scores of all rows of the sample, ``(rows, names)``, NaN for a missing one."""
-        sample = self.learnt.judgements.sample
+        sample = self.judges[0].judgements.sample
         chosen = [sample.scores.index(name) for name in self.names]
         scores = np.array([row.scores for row in sample.rows])[:, chosen]
         if np.isinf(scores).any():
@@ -78,9 +77,9 @@ class LearningCurve:
     @cached_property
     def _grades(self) -> Floats:
         """The grades of all rows of the sample, NaN without a label or where a rule drops it."""
-        rows = self.learnt.judgements.sample.rows
+        rows = self.judges[0].judgements.sample.rows
         grades = np.full(len(rows), np.nan)
-        places, known = grades_of(self.learnt.judgements, self.learnt.standard)
+        places, known = grades_of(self.judges[0].judgements, self.judges[0].standard)
         grades[places] = known
         grades[[row.reason.startswith(RULE) for row in rows]] = np.nan
         return grades
@@ -97,7 +96,7 @@ class LearningCurve:
         """
         known = ~np.isnan(self._grades)
         rows = GradedScores(self._scores[known], self._grades[known])
-        rows.check(self.names, self.learnt.file)
+        rows.check(self.names, self.judges[0].file)
         return TrainedCombiner(rows, self._columns, self.settings, self.bootstrap)
 
     @cached_property
