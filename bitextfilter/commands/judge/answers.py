@@ -16,7 +16,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.judge.labelling import read_sample, scale_option
+from bitextfilter.commands.judge.labelling import check_once, read_sample, scale_option
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines, stream_name
 from bitextfilter.io.records import json_bytes
@@ -102,9 +102,7 @@ class _Import:
 
     def __post_init__(self) -> None:
         """Refuse a file that is named twice."""
-        every = (self.sample, *self.answers)
-        if double := next((name for name in every if every.count(name) > 1), None):
-            raise click.UsageError(f"{double} is named twice")
+        check_once(self.sample, *self.answers)
 
 
 @command("import", _Import, row_options("output errors"), uses="")

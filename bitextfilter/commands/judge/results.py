@@ -20,7 +20,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.judge.labelling import as_share, read_labels, read_sample
+from bitextfilter.commands.judge.labelling import as_share, check_once, read_labels, read_sample
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import in_utf_8, stream_name
@@ -46,11 +46,8 @@ class _Labelled:
     as_json: bool = json_flag()
 
     def __post_init__(self) -> None:
-        """Refuse a file of labels that is named twice, and stdin asked for twice."""
-        if (self.sample, *self.labels).count("-") > 1:
-            raise click.UsageError("stdin is asked for twice")
-        if double := next((name for name in self.labels if self.labels.count(name) > 1), None):
-            raise click.UsageError(f"{double} is named twice")
+        """Refuse a file that is named twice."""
+        check_once(self.sample, *self.labels)
 
 
 def alike(run: Run, judgements: Judgements, good: str | None) -> tuple[Judgements, Standard]:
