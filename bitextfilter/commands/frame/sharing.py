@@ -14,6 +14,7 @@ from bitextfilter.commands.frame.command import needs_none_of
 from bitextfilter.commands.frame.options import needs_own_file
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import identity
+from bitextfilter.models.folders import ModelName
 from bitextfilter.scoring.measures import INPUT
 
 if TYPE_CHECKING:
@@ -77,13 +78,13 @@ def _facts(run: Run) -> ScoreFacts:
     given = click.get_current_context().params
     known = {name: str(fact) for name, fact in run.facts.items()}
     measures, model = tuple(known.pop("similarity").split(",")), known.pop("model", "")
-    digest = known.pop("digest", "")
+    digest, folder = known.pop("digest", ""), ModelName.parse(model).base
     known |= {name: identity(name, given[name]) for name in _OPTIONS if given[name] is not None}
     others = MARGINS if given["neighbours"] else ()
     return ScoreFacts(
         measures,
         digits=given["digits"],
-        model=_FOLDERS.sub("", model),
+        model=model.replace(folder, Path(folder).name, 1),
         digest=digest,
         settings={name: _FOLDERS.sub("", text) for name, text in known.items()},
         **model_facts(model, [name for name in measures if name not in others]),
