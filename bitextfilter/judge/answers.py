@@ -226,8 +226,8 @@ def _records(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, str, Any
     known = ((number, text) for number, text in text_lines(stream, name) if text.strip())
     first = next(known, (1, ""))
     lines = chain([first], known)
-    if not first[1].lstrip().startswith("{"):
-        yield from _table(lines, name)
+    if not first[1].lstrip().startswith(("{", "[")):
+        yield from _table(lines, "\t" in first[1], name)
     for number, text in lines:
         try:
             yield number, text, parse_json(text)
@@ -235,13 +235,11 @@ def _records(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, str, Any
             yield number, text, None
 
 
-def _table(lines: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[int, str, Any]]:
+def _table(
+    lines: Iterator[tuple[int, str]], tabs: bool, name: str
+) -> Iterator[tuple[int, str, Any]]:
     """Yield the records of a table; a record of several lines has the number of the last."""
-    number, first = next(lines)
-    header = first.split("\t") if "\t" in first else next(csv.reader([first]), [])
-    if not _IDS.intersection(header) or len(set(header)) < len(header):
-        message = "neither lines of JSON nor a header: row, pair or custom_id, and label, each once"
-        raise InputError(message, file=name, line=number)
+    number = 1
 
     def texts() -> Iterator[str]:
         nonlocal number
@@ -249,8 +247,13 @@ def _table(lines: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[int, s
             yield f"{text}\n"
 
     split = (text[:-1].split("\t") for text in texts())
+    rows = split if tabs else csv.reader(texts(), strict=True)
     try:
-        for fields in split if "\t" in first else csv.reader(texts(), strict=True):
+        header = next(rows, [])
+        if not _IDS.intersection(header) or len(set(header)) < len(header):
+            message = "neither lines of JSON nor a header: row, pair or custom_id, and label, once"
+            raise InputError(message, file=name, line=number)
+        for fields in rows:
             whole = len(fields) == len(header)
             record = dict(zip(header, fields, strict=True)) if whole else None
             yield number, "\t".join(fields), record

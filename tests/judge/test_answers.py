@@ -138,17 +138,12 @@ def test_tables_and_several_answers() -> None:
     labels, bad = read(table, annotator="x")
     assert labels == [("7", "85", "x"), ("7", "20", "x-2")]
     assert [each[:2] for each in bad] == ["5:", "6:"]
-    quoted = b'custom_id,why,response\n%s,"a, ""b""\nc",good\n' % IDS[1].encode()
+    quoted = b'custom_id,"why\nso",response\n%s,"a, ""b""\nc",good\n' % IDS[1].encode()
     assert read(quoted, "good-bad", field="response") == ([("9", "good", "a")], [])
-    for header in (
-        b"text\tlabel\n",
-        b"row,label,label\n",
-        b'[{"row": 7, "label": 1}]\n',
-        b"",
-        b"\n",
-    ):
+    for header in (b"text\tlabel\n", b"row,label,label\n", b"", b"\n"):
         with pytest.raises(Exception, match=r"a.b:1: neither lines of JSON nor a header:"):
             read(header)
+    assert read(b'[{"row": 7, "label": 1}]')[1][0].startswith("1: neither an object of JSON")
     odd = "row\twhy\tlabel\n7\ta\rb\u2028c\x85\t85\n".encode()
     assert read(odd) == ([("7", "85", "a")], [])
     assert read(b"\n" + lines({"row": 7, "label": 85})) == ([("7", "85", "a")], [])
