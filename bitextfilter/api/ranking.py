@@ -127,13 +127,11 @@ def with_scores(
 
     windows = windows_of(pairs)
     shared = SharedScores([str(path)], similarity)
-
-    def scored() -> Iterator[tuple[Any, ...]]:
-        for window in windows:
-            for pair, score in zip(window, shared.find(window), strict=True):
-                yield (*pair, float(score) if score else None)
-
-    return scored()
+    return (
+        (*pair, float(score) if score else None)
+        for window in windows
+        for pair, score in zip(window, shared.find(window), strict=True)
+    )
 
 
 @checked(**_BUDGETS, clusters=">= 1", drop_similar=">= -1, <= 1", seed=">= 0")

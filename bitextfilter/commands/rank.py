@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
@@ -27,15 +27,15 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.rows import Columns, WantedColumn, number_of
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.rows import WantedColumn, number_of
 from bitextfilter.models.folders import LENIENT, STRICT, naming_pair
 
 if TYPE_CHECKING:
     from bitextfilter.io.ranking import Ranked, ScoredRows, Selection, SelectionSettings
+    from bitextfilter.scoring.shared_scores import SharedScores
 
 
-_SIDES = ("source", "target")
 _EVEN = 0.5
 """The balanced cut of probabilities, whatever the share of right rows."""
 _FEW = 50
@@ -95,6 +95,11 @@ class _Settings:
         if self.right_share is not None and number and not 0 <= float(str(self.min_score)) <= 1:
             raise click.UsageError("--right-share goes with a --min-score from 0 to 1")
 
+    @property
+    def by_name(self) -> bool:
+        """Whether the cut depends on the measure of the scores."""
+        return isinstance(self.min_score, str) or self.right_share is not None
+
     def choice(self, budget: Budget, least: float | None) -> SelectionSettings:
         """Return the choice of rows, with the lowest score to keep."""
         choice = replace(budget.choice(least), fold=self.fold, sample=self.sample)
@@ -127,8 +132,8 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     Probabilities are of a crawl in which 42 % of the rows are right. --right-share takes another
     share, or estimates it from the scores of all rows, and moves the cut; it says what it found.
 
-    --scores appends the score that a file of bitext-score --share has for the pair, without a
-    model; cuts by name are those of the file. A warning counts the rows that it lacks.
+    --scores appends the score of the pair in a file of bitext-score --share, without a model; if
+    it has several measures, --column names one. Cuts by name are those of the file.
 
     --top-words counts words between white space; for languages without spaces, --count characters
     (without white space) or subwords. Only this, --scores and a cut by name read --scol and
@@ -146,79 +151,107 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
         bitext-rank --scores corpus.parquet --min-score balanced < corpus.tsv > kept.tsv
         bitext-rank --fold 3/10 --sample 20 --seed 7 -i scored.tsv.gz
     """
-    named = isinstance(settings.min_score, str) or settings.right_share is not None
-    if cut.similarity is not None and not named and not settings.scores:
-        raise click.UsageError("--similarity is for --scores, or a --min-score by name")
-    incoming = (_Shared if settings.scores else _Incoming)(run, settings, budget, cut.similarity)
+    if cut.similarity is not None and (settings.scores or not settings.by_name):
+        wanted = "a --min-score by name, as balanced; --column names the measure of --scores"
+        raise click.UsageError(f"--similarity is for {wanted}")
+    if settings.scores and is_given("model") and budget.unit != "subwords":
+        raise click.UsageError("with --scores, --model is for --count subwords")
+    shared = _read_scores(run, settings) if settings.scores else None
+    incoming = _Incoming(run, settings, budget, shared)
     output = run.output()
-    least = incoming.least()
+    least = incoming.least(cut.similarity)
     ranked = incoming.read()
     if settings.right_share is not None:
-        least = _moved(run, incoming.right_share(), settings.right_share, least, ranked)
+        least = _moved(run, incoming.before, settings.right_share, least, ranked)
     selection = ranked.select(settings.choice(budget, least))
     _tell(run, settings, ranked, selection)
     budget.tell(run, ranked, selection)
-    output.write(incoming.reader.first_line(incoming.added))
+    output.write(incoming.reader.first_line([shared.measure] if shared else []))
     write_kept(
         *(run, output, ranked.read(selection, everything=run.rejects is not None)),
-        lambda index, rank: (incoming.number(index), incoming.reason(selection, rank, ranked)),
+        lambda index, rank: (incoming.number(index), selection.reason(rank, ranked.score(rank))),
     )
+
+
+def _read_scores(run: Run, settings: _Settings) -> SharedScores:
+    """Return the scores of --scores by the measure of --column."""
+    from bitextfilter.scoring.shared_scores import SharedScores
+
+    column = settings.column
+    shared = SharedScores(settings.scores, column if isinstance(column, str) else None)
+    if shared.facts.model:
+        run.facts |= {"model": shared.facts.model, "digest": shared.facts.digest}
+    return shared
 
 
 class _Incoming:
     """Reads the input into a ranking."""
 
-    added: Sequence[str] = ()
-    """Names of columns that the rows get."""
-
     def __init__(
-        self, run: Run, settings: _Settings, budget: Budget, similarity: str | None
+        self, run: Run, settings: _Settings, budget: Budget, shared: SharedScores | None
     ) -> None:
-        """Open the input; *similarity* is the measure of its scores, if it is given."""
+        """Open the input, whose scores are in a column or *shared*."""
         from bitextfilter.io.ranking import Ranking
         from bitextfilter.io.spill import Spill
 
-        self._run, self._settings, self._similarity = run, settings, similarity
-        self._sides, self._columns = budget.sides, self._wanted(budget)
+        self._run, self._settings, self._shared = run, settings, shared
+        self._sides, self._columns = budget.sides, run.row_settings.columns
         self._sizes = budget.sizes(run.model)
+        if shared is None:
+            score = WantedColumn("score", "--column", settings.column)
+            self._columns = replace(self._columns, blank=True, sides=budget.sides, first=(score,))
         self.reader = run.rows(self._columns)
-        self._place = -1 if self.added else self.reader.place(self._columns.wanted()[0])
+        self._place = -1 if shared else self.reader.place(self._columns.wanted()[0])
         self._best_first = settings.order == "ranked"
         self._ranking = Ranking(run.enter(Spill()), self._best_first)
         self._gaps = array("Q")
         self._newline: bytes | None = None
-        self._model = ""
-        """The model of the scores, once :meth:`least` has looked at them."""
-
-    def _wanted(self, budget: Budget) -> Columns:
-        """Return the columns to read."""
-        score = WantedColumn("score", "--column", self._settings.column)
-        pair = self._run.row_settings.columns
-        return replace(pair, blank=True, sides=budget.sides, first=(score,))
+        self.before: float | None = None
+        """The share of right rows in the crawl that probabilities are of, for --right-share."""
 
     def _windows(self) -> Iterator[ScoredRows]:
         from bitextfilter.io.ranking import scored_windows
 
-        return scored_windows(self.reader, self._columns)
+        if self._shared is None:
+            yield from scored_windows(self.reader, self._columns)
+            return
+        yield from self._shared.windows(self.reader, self._sides)
+        if warning := self._shared.warning():
+            self._run.warn(warning)
 
-    def least(self) -> float | None:
-        """Return the number of --min-score."""
+    def least(self, similarity: str | None) -> float | None:
+        """Return the number of --min-score, for the measure of --similarity if it is given."""
+        from bitextfilter.models.folders import find_model
+        from bitextfilter.scoring.calibration import load_calibration
+
+        wanted, run, shared = self._settings.min_score, self._run, self._shared
+        if wanted is None or not self._settings.by_name:
+            return None if wanted is None else float(wanted)
+        lines = self.reader.ahead(CHECKED_ROWS)
+        model, measure = ("", shared.measure) if shared else self._scorer(lines, similarity)
+        if self._settings.right_share is None:
+            if shared:
+                return run.take_cut(shared.facts.cut(measure, str(wanted), shared.name))
+            cut = run.named_cut(model, measure, str(wanted))
+        elif measure != "probability":
+            raise click.UsageError(f"--right-share is for probabilities, and these are {measure}")
+        else:
+            calibration = shared.facts if shared else load_calibration(find_model(model))
+            self.before = calibration.right_share if calibration else None
+            cut = _EVEN if isinstance(wanted, str) else float(wanted)
+        if not shared:
+            CutCheck(model, measure, self._settings.column)(run, self.reader, lines)
+        return cut
+
+    def _scorer(self, lines: list[bytes], similarity: str | None) -> tuple[str, str]:
+        """Return the model and the measure of the scores of the first lines."""
         from bitextfilter.scoring.thresholds import measure_of
 
-        wanted, run, reader = self._settings.min_score, self._run, self.reader
-        moved = self._settings.right_share is not None
-        if not isinstance(wanted, str) and not moved:
-            return wanted
-        lines = reader.ahead(CHECKED_ROWS)
-        model = str(run.model_name)
+        run, reader, model = self._run, self.reader, str(self._run.model_name)
         if run.languages_open:
             model = naming_pair(model, languages_of_columns(run, rows_of(run, reader, lines)))
         column = None if reader.header is None else reader.column_name(self._place)
-        measure = measure_of(model, self._similarity, column)
-        self._model = model
-        cut = _moved_from(wanted, measure) if moved else run.named_cut(model, measure, str(wanted))
-        CutCheck(model, measure, self._settings.column)(run, reader, lines)
-        return cut
+        return model, measure_of(model, similarity, column)
 
     def read(self) -> Ranked:
         """Read everything, and rank it."""
@@ -251,86 +284,18 @@ class _Incoming:
         first = 1 if self.reader.header is None else 2
         return first + index + bisect_right(self._gaps, index)
 
-    def reason(self, selection: Selection, rank: int, ranked: Ranked) -> str:
-        """Return why the row of a rank is left out."""
-        return selection.reason(rank, ranked.score(rank))
-
-    def right_share(self) -> float | None:
-        """Return the share of right rows in the crawl that probabilities are of."""
-        from bitextfilter.models.folders import find_model
-        from bitextfilter.scoring.calibration import load_calibration
-
-        calibration = load_calibration(find_model(self._model))
-        return None if calibration is None else calibration.right_share
-
-
-class _Shared(_Incoming):
-    """Reads the input into a ranking, with the scores of --scores."""
-
-    def _wanted(self, budget: Budget) -> Columns:
-        """Read the files of scores; return the columns of a pair.
-
-        Raises InputError if --model is given, and not theirs.
-        """
-        from bitextfilter.models.folders import named_digest
-        from bitextfilter.scoring.shared_scores import SharedScores
-
-        column, run = self._settings.column, self._run
-        named = column if isinstance(column, str) else self._similarity
-        self._shared = SharedScores(self._settings.scores, named)
-        self.added, facts = (self._shared.measure,), self._shared.facts
-        if is_given("model") and budget.unit != "subwords":
-            own = named_digest(str(run.model_name)).partition(":")[0]
-            if own != facts.digest:
-                message = f"its scores are of the model {facts.model or 'none'} {facts.digest}"
-                remedy = f"--model is {own}, and not needed"
-                raise InputError(message, file=self._shared.name, remedy=remedy)
-        run.facts |= {"model": facts.model, "digest": facts.digest} if facts.model else {}
-        return run.row_settings.columns
-
-    def _windows(self) -> Iterator[ScoredRows]:
-        yield from self._shared.windows(self.reader, self._sides)
-        if warning := self._shared.warning():
-            self._run.warn(warning)
-
-    def least(self) -> float | None:
-        """Return the number of --min-score, by the cuts of the file."""
-        wanted, shared = self._settings.min_score, self._shared
-        if self._settings.right_share is not None:
-            if shared.facts.right_share is None and shared.measure == "probability":
-                raise SettingsError(f"{shared.name} has no right_share: --right-share needs it")
-            return _moved_from(wanted, shared.measure)
-        if not isinstance(wanted, str):
-            return wanted
-        return self._run.take_cut(shared.facts.cut(shared.measure, wanted, shared.name))
-
-    def reason(self, selection: Selection, rank: int, ranked: Ranked) -> str:
-        """Return why the row of a rank is left out."""
-        found = super().reason(selection, rank, ranked)
-        return f"{found} in {self._shared.name}" if found == "no score" else found
-
-    def right_share(self) -> float | None:
-        """Return the share of right rows in the crawl that probabilities are of."""
-        return self._shared.facts.right_share
-
-
-def _moved_from(wanted: MinScore | None, measure: str) -> float:
-    """Return the number of --min-score for --right-share; UsageError for another measure."""
-    if measure != "probability":
-        raise click.UsageError(f"--right-share is for probabilities, and these are {measure}")
-    return float(wanted) if isinstance(wanted, float | int) else _EVEN
-
 
 def _moved(
     run: Run, before: float | None, share: float | str, least: float | None, ranked: Ranked
 ) -> float:
     """Return the least score that is a probability *least* in a corpus with the right *share*.
 
-    *before*: the share in the crawl that the scores are of.
+    *before*: the share in the crawl that the scores are of. Raises SettingsError for None.
     """
     from bitextfilter.scoring.calibration import corpus_cut
 
-    assert before is not None and least is not None, "the measure is probability"
+    if before is None or least is None:
+        raise SettingsError("the file of --scores has no right_share, which --right-share needs")
     scores = ranked.scores()
     cut = corpus_cut(before, scores, least, share)
     if isinstance(share, str) and (count := len(ranked) - ranked.unscored()) < _FEW:

@@ -24,7 +24,7 @@ _MODEL = "model"
 class SentenceModule(torch.nn.Module):
     """The only module of a ``SentenceTransformer``: ``modules=[SentenceModule("multi", "de")]``.
 
-    It has no parameters to train. Vectors are those of ``Model.encode``, to the last bit.
+    Vectors are those of ``Model.encode``, to the last bit.
     """
 
     def __init__(self, name_or_folder: str | Path, language: str | None = None) -> None:
@@ -80,7 +80,7 @@ class SentenceModule(torch.nn.Module):
     def load(cls, model_name_or_path: str, subfolder: str = "", **_: Any) -> SentenceModule:
         """Read a folder of :meth:`save`: safetensors and JSON alone, checked by their digests.
 
-        Raises NotFoundError and ModelError for files that are missing or damaged.
+        Raises NotFoundError or ModelError for files that are missing or damaged.
         """
         home = Path(model_name_or_path)
         check_folder(home)

@@ -7,7 +7,7 @@ Only this module needs pyarrow. Fields of structures have dots in their names, a
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -134,13 +134,17 @@ class ArrowTable:
         Raises InputError where the file is damaged.
         """
         self.check(names)
+        return self._columns(names, lambda column: _as_bytes(self._pa, column))
+
+    def _columns(self, names: Sequence[str], read: Callable[[Any], Any]) -> Iterator[list[Any]]:
+        """Yield the columns *names* of some rows at a time, *read* as they should be."""
         batches = self._batches(list(names))
         while True:
             with self._reading():
                 batch = next(batches, None)
                 if batch is None:
                     return
-                columns = [_as_bytes(self._pa, _column(self._pa, batch, name)) for name in names]
+                columns = [read(_column(self._pa, batch, name)) for name in names]
             yield columns
 
     def texts(self, whole: Sequence[Any], others: Sequence[Any]) -> Iterator[Any] | None:
@@ -189,12 +193,7 @@ class ArrowTable:
             if found != wanted:
                 message = f"column {name!r} is {found or 'missing'}, expected {wanted}"
                 raise InputError(message, file=self._path)
-        batches = self._batches(list(kinds))
-        while True:
-            with self._reading():
-                if (batch := next(batches, None)) is None:
-                    return
-                columns = [_column(self._pa, batch, name) for name in kinds]
+        for columns in self._columns(list(kinds), lambda column: column):
             if any(column.null_count for column in columns):
                 raise InputError("a column of numbers has nulls", file=self._path)
             yield [numpy.from_dlpack(column) for column in columns]  # to_numpy imports pandas

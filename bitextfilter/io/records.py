@@ -130,18 +130,13 @@ def _is_name(text: Any) -> bool:
     return isinstance(text, str) and text not in ("", ".", "..") and Path(text).name == text
 
 
-def write_digests(folder: Path, shared: Mapping[str, str] | None = None) -> None:
-    """Write the digests of all files of a folder.
-
-    *shared*: files that lie in another folder beside it, by name, with the name of that folder;
-    they are removed here. None leaves them as they are. Raises OutputError.
-    """
+def write_digests(folder: Path) -> None:
+    """Write the digests of all files of a folder, with those that it shares. Raises OutputError."""
     files = {name: file_digest(path) for name, path in folder_files(folder).items()}
-    if shared is None:
-        shared = {name: path.parent.name for name, path in _shared(folder).items()}
-    write_record(folder / DIGESTS, {"files": files} | ({_SHARED: dict(shared)} if shared else {}))
-    for name in shared:
-        (folder / name).unlink(missing_ok=True)
+    shared = {name: path.parent.name for name, path in _shared(folder).items()}
+    write_record(
+        folder / DIGESTS, {"files": files, _SHARED: shared} if shared else {"files": files}
+    )
 
 
 def changed_files(folder: Path) -> Iterator[tuple[str, str]]:

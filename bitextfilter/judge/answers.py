@@ -1,8 +1,8 @@
 """Labels in the answers of language models: results of batches, lines of JSON, tables.
 
-A result of a batch has the text of one answer or more, in the form of OpenAI (chat completions or
-responses; also vLLM, LiteLLM and others), Anthropic or Gemini. Its id names a row of the sample:
-the pair's digest and the row's number, as :func:`request_id` writes it, or one of them.
+A result of a batch has the text of one answer or more, in the form of OpenAI (chat completions;
+also vLLM, LiteLLM and others), Anthropic or Gemini. Its id names a row of the sample: the pair's
+digest and the row's number, as :func:`request_id` writes it, or one of them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import PurePath
 from typing import Any
@@ -29,7 +28,7 @@ from bitextfilter.judge.judgements import (
     text_lines,
 )
 
-_ID = re.compile("([0-9a-f]{16})(?:-([0-9]{1,15}))?|([0-9]{1,15})")
+_IDS = {"custom_id", "key", "pair", "row"}
 _CUT_OFF = {"length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded"}
 """Ends of answers that are not whole."""
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
@@ -37,7 +36,6 @@ _LINE = r"^[^\w\n]*(?:{})[*_ ]*[:=](.*)$"
 _NAMES = "label|score|rating"
 _UNASKED = "--field NAME is that of the label in JSON; --on-error reject leaves such answers out"
 _FAILED = "ask again for these rows; --on-error reject leaves them out"
-_NO_ID = "bitext-judge requests writes the ids"
 
 
 def request_id(row: SampledRow) -> str:
@@ -62,7 +60,7 @@ def label_in(answer: str, scale: Scale, field: str | None = None) -> str:
         objects = list(_objects(text))
         names = _NAMES if field is None else re.escape(field)
         lines = re.findall(_LINE.format(names), text, re.IGNORECASE | re.MULTILINE)
-        values = [one.get(field) if field else one.values() for one in objects] or lines
+        values = [one.get(field) if field else _only(one) for one in objects] or lines
         labels = {_on_scale(value, scale) for value in values if len(objects) < 2}
     label = labels.pop() if len(labels) == 1 else None
     if label is None:
@@ -71,9 +69,13 @@ def label_in(answer: str, scale: Scale, field: str | None = None) -> str:
     return label
 
 
+def _only(record: Mapping[str, Any]) -> Any:
+    """Return the only value of an object; None if it has several."""
+    return next(iter(record.values())) if len(record) == 1 else None
+
+
 def _on_scale(value: Any, scale: Scale) -> str | None:
     """Return a value as a label of the scale, but for case and marks around it; or None."""
-    value = next(iter(value)) if isinstance(value, ValuesView) and len(value) == 1 else value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     text = str(value).strip()
@@ -127,11 +129,10 @@ def answers_in(result: Mapping[str, Any]) -> tuple[str, list[str]]:
 
     Raises LabelFaultError for a request that failed, and an answer that is empty or cut off.
     """
-    errors = (("error",), ("response", "body", "error"), ("result", "error", "error"))
-    for error in [*(_at(result, *path) for path in errors), result.get("status")]:
-        if error:
-            reason = printable(str(_at(error, "message") or error))[:200]
-            raise LabelFaultError(f"the request failed: {reason}", _FAILED)
+    paths = [("error",), ("response", "body", "error"), ("result", "error", "error")]
+    if error := next(filter(None, (_at(result, *path) for path in paths)), None):
+        reason = printable(str(_at(error, "message") or error))[:200]
+        raise LabelFaultError(f"the request failed: {reason}", _FAILED)
     body = _at(result, "response", "body") or result.get("response")
     message = _at(result, "result", "message")
     found = [(_at(message, "content"), _at(message, "stop_reason"))] if message else []
@@ -158,10 +159,11 @@ class AnswerReader:
         self._sample, self._scale, self._field = sample, scale, field
         self._annotator = annotator
         self._rows: dict[str, list[SampledRow]] = {}
-        """Rows by their number."""
+        """Rows by each of their ids."""
         for row in sample.rows:
-            self._rows.setdefault(str(row.row), []).append(row)
-        self._met: Counter[tuple[str, str]] = Counter()
+            for own in (request_id(row), row.pair, str(row.row)):
+                self._rows.setdefault(own, []).append(row)
+        self._met: dict[tuple[str, str], int] = {}
         self.labels: list[Label] = []
 
     def read(self, stream: Iterable[bytes], name: str) -> Iterator[BadRow | None]:
@@ -178,7 +180,7 @@ class AnswerReader:
                 yield BadRow(line, raw, b"\n", fault.message, fault.remedy, name)
 
     def _labels(self, record: Any, name: str) -> list[Label]:
-        """Return the labels of a record; the second of a row by one annotator is of another."""
+        """Return the labels of a record."""
         if not isinstance(record, dict):
             raise LabelFaultError("neither an object of JSON nor a row as the header", "mend it")
         row, own = self._row(record), self._field or "label"
@@ -191,52 +193,50 @@ class AnswerReader:
         stem = PurePath(name).name.partition(".")[0]
         who = self._annotator or " ".join(printable(model).split()) or stem or "model"
         texts = [each if isinstance(each, str) else json.dumps(each) for each in texts]
-        found = []
-        for label in [label_in(text, self._scale, self._field) for text in texts]:
-            self._met[row.pair, who] += 1
-            times = self._met[row.pair, who]
-            own = f"{who}-{times}" if times > 1 else who
-            found.append(Label(row.row, row.pair, label, self._scale.name, own))
-        return found
+        labels = [label_in(text, self._scale, self._field) for text in texts]
+        return [
+            Label(row.row, row.pair, label, self._scale.name, self._free(row, who))
+            for label in labels
+        ]
+
+    def _free(self, row: SampledRow, who: str) -> str:
+        """Return the name of an annotator who has not labelled the row yet: *who*, or *who*-2."""
+        own, met = who, self._met
+        while (row.pair, own) in met:
+            met[row.pair, who] += 1
+            own = f"{who}-{met[row.pair, who]}"
+        met[row.pair, own] = 1
+        return own
 
     def _row(self, record: Mapping[str, Any]) -> SampledRow:
         """Return the row that the id of a record names."""
         parts = [record.get("pair"), record.get("row")]
         known = record.get("custom_id") or record.get("key")
-        written = str(known or "-".join(str(part) for part in parts if part not in (None, "")))
-        if not (found := _ID.fullmatch(written)):
-            raise LabelFaultError(f"the id {written[:80]!r} names no row", _NO_ID)
-        pair, number, alone = found.groups()
-        rows = self._rows.get(number or alone or "", [])
-        if pair is not None:
-            place = self._sample.places.get(pair)
-            one = [] if place is None else [self._sample.rows[place]]
-            rows = one if number is None or (one and one[0] in rows) else []
-        if len(rows) != 1:
-            fault = "names several rows" if rows else f"is of no row of {self._sample.name}"
-            raise LabelFaultError(
-                f"the id {written!r} {fault}", "give the sample that was labelled"
-            )
-        return rows[0]
+        own = str(known or "-".join(str(part) for part in parts if part not in (None, "")))
+        rows = self._rows.get(own, [])
+        if len(rows) == 1:
+            return rows[0]
+        fault = "is of several rows" if rows else f"is of no row of {self._sample.name}"
+        remedy = "give the sample that was labelled; bitext-judge requests writes the ids"
+        raise LabelFaultError(f"the id {printable(own)[:80]!r} {fault}", remedy)
 
 
 def _records(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, str, Any]]:
     """Yield the number, the text and the value of each record; None for what is none."""
-    lines = text_lines(stream, name)
-    first = next(lines, (1, ""))
-    lines = chain([first], lines)
-    if not first[1].lstrip().startswith("{"):
-        yield from _table(lines, "\t" if "\t" in first[1] else ",", name)
+    known = ((number, text) for number, text in text_lines(stream, name) if text.strip())
+    first = next(known, (1, ""))
+    lines = chain([first], known)
+    if not first[1].lstrip().startswith(("{", "[")):
+        yield from _table(lines, "\t" in first[1], name)
     for number, text in lines:
-        if text.strip():
-            try:
-                yield number, text, parse_json(text)
-            except ValueError:
-                yield number, text, None
+        try:
+            yield number, text, parse_json(text)
+        except ValueError:
+            yield number, text, None
 
 
 def _table(
-    lines: Iterator[tuple[int, str]], delimiter: str, name: str
+    lines: Iterator[tuple[int, str]], tabs: bool, name: str
 ) -> Iterator[tuple[int, str, Any]]:
     """Yield the records of a table; a record of several lines has the number of the last."""
     number = 1
@@ -246,21 +246,16 @@ def _table(
         for number, text in lines:  # noqa: B007
             yield f"{text}\n"
 
-    plain = delimiter == "\t"
-    table = csv.reader(
-        texts(),
-        delimiter=delimiter,
-        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
-        strict=True,
-    )
+    split = (text[:-1].split("\t") for text in texts())
+    rows = split if tabs else csv.reader(texts(), strict=True)
     try:
-        header = next(table, [])
-        if not {"row", "pair", "custom_id", "key"}.intersection(header):
-            message = "neither JSON nor a header with the column row, pair or custom_id"
-            raise InputError(message, file=name, line=1, remedy=_NO_ID)
-        for fields in table:
+        header = next(rows, [])
+        if not _IDS.intersection(header) or len(set(header)) < len(header):
+            message = "neither lines of JSON nor a header: row, pair or custom_id, and label, once"
+            raise InputError(message, file=name, line=number)
+        for fields in rows:
             whole = len(fields) == len(header)
             record = dict(zip(header, fields, strict=True)) if whole else None
-            yield number, delimiter.join(fields), record
+            yield number, "\t".join(fields), record
     except csv.Error as error:
         raise InputError(str(error), file=name, line=number, remedy="mend the quotes") from None

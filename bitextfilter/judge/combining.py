@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.arrays import Floats, Indices
+from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, interval
 from bitextfilter.judge.evaluation import (
     JudgedRows,
@@ -56,9 +57,8 @@ class Judge:
 class LearningCurve:
     """A combiner of the scores *names* of a sample, and its AUC by the number of labels."""
 
-    learnt: Judge
-    """The labels that it learns from."""
     judges: Sequence[Judge]
+    """The first are the labels that it learns from."""
     names: Sequence[str]
     settings: CombinerSettings
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
@@ -66,16 +66,20 @@ class LearningCurve:
     @cached_property
     def _scores(self) -> Floats:
         """The scores of all rows of the sample, ``(rows, names)``, NaN for a missing one."""
-        sample = self.learnt.judgements.sample
+        sample = self.judges[0].judgements.sample
         chosen = [sample.scores.index(name) for name in self.names]
-        return np.array([row.scores for row in sample.rows])[:, chosen]
+        scores = np.array([row.scores for row in sample.rows])[:, chosen]
+        if np.isinf(scores).any():
+            remedy = "an empty field says that it is missing"
+            raise InputError("a score is not finite", file=sample.name, remedy=remedy)
+        return scores
 
     @cached_property
     def _grades(self) -> Floats:
         """The grades of all rows of the sample, NaN without a label or where a rule drops it."""
-        rows = self.learnt.judgements.sample.rows
+        rows = self.judges[0].judgements.sample.rows
         grades = np.full(len(rows), np.nan)
-        places, known = grades_of(self.learnt.judgements, self.learnt.standard)
+        places, known = grades_of(self.judges[0].judgements, self.judges[0].standard)
         grades[places] = known
         grades[[row.reason.startswith(RULE) for row in rows]] = np.nan
         return grades
@@ -87,11 +91,12 @@ class LearningCurve:
     def trained(self) -> TrainedCombiner:
         """Return the combiner that learns from all labels.
 
-        Raises InputError for fewer than 10 good or bad ones, DeviceError without scikit-learn.
+        Raises InputError for fewer than 10 good or bad ones or an infinite score, DeviceError
+        without scikit-learn.
         """
         known = ~np.isnan(self._grades)
         rows = GradedScores(self._scores[known], self._grades[known])
-        rows.check(self.names, self.learnt.file)
+        rows.check(self.names, self.judges[0].file)
         return TrainedCombiner(rows, self._columns, self.settings, self.bootstrap)
 
     @cached_property

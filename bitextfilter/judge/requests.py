@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bitextfilter.errors import SettingsError
 from bitextfilter.judge.answers import request_id
 from bitextfilter.judge.judgements import SampledRow, Scale
 
@@ -35,9 +34,7 @@ _NUMBERS = """{high}: complete, exact and fluent.
 
 
 def default_prompt(scale: Scale) -> str:
-    """Return a prompt that asks for a label; SettingsError for words other than good and bad."""
-    if scale.words and scale.name != "good-bad":
-        raise SettingsError(f"--scale {scale.name} needs a --prompt that says what the labels mean")
+    """Return a prompt that asks for a label: a number, or good or bad."""
     names = ("low", "lower", "middle", "upper", "high")
     steps = (f"{scale.low + part * (scale.high - scale.low) / 4:g}" for part in range(5))
     criteria = _WORDS if scale.words else _NUMBERS.format(**dict(zip(names, steps, strict=True)))

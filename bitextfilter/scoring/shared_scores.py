@@ -4,9 +4,6 @@ A row is a pair: ``pair``, 64 bits of a hash of both texts, ascending, and a flo
 measure, rounded as it is printed. Equal pairs are one row, with the lowest score if a program gave
 them several. The metadata has a JSON object, ``bitextfilter-scores``: the fields of
 :class:`ScoreFacts`, and ``format``.
-
-Of n pairs in files and m of other texts, n m / 2⁶⁴ are taken for another one: 0.0005 of 100 million
-each.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter import __version__
-from bitextfilter.arrays import Mask, Scores
+from bitextfilter.arrays import Scores
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.arrow_file import GROUP_ROWS, ArrowTable, write_numbers
 from bitextfilter.io.files import BOM, in_utf_8
@@ -74,18 +71,16 @@ class ScoreFacts:
 
     def __post_init__(self) -> None:
         """Check the fields that are used."""
-        if not self.measures or not all(isinstance(name, str) for name in self.measures):
-            raise ValueError("measures are no names")
-        if type(self.digits) is not int or not 0 <= self.digits <= 9:
-            raise ValueError(f"digits {self.digits!r} are not 0 to 9")
-        if not isinstance(self.settings, Mapping):
-            raise ValueError("settings are no object")
-        if self.right_share is not None and not 0 < self.right_share < 1:
-            raise ValueError(f"right_share {self.right_share!r} is not between 0 and 1")
-        for cut in self.cuts:
-            numbers = cut.threshold, cut.right, cut.wrong or 0.0
-            if not all(math.isfinite(number) for number in numbers):
-                raise ValueError(f"a number of the cut {cut.name} is not finite")
+        numbers = [n or 0.0 for cut in self.cuts for n in (cut.threshold, cut.right, cut.wrong)]
+        faults = {
+            "measures": not self.measures or not all(isinstance(n, str) for n in self.measures),
+            "digits": type(self.digits) is not int or not 0 <= self.digits <= 9,
+            "settings": not isinstance(self.settings, Mapping),
+            "right_share": self.right_share is not None and not 0 < self.right_share < 1,
+            "cuts": not all(map(math.isfinite, numbers)),
+        }
+        if fault := next(filter(faults.get, faults), None):
+            raise ValueError(f"invalid {fault}")
 
     def to_json(self) -> bytes:
         """Return its text."""
@@ -93,19 +88,20 @@ class ScoreFacts:
 
     @classmethod
     def of(cls, text: bytes) -> ScoreFacts:
-        """Read its text; what this version does not know is left out. Raises ValueError."""
+        """Read its text; fields that this version does not know are left out. Raises ValueError."""
         found = parse_json(text)
         if not isinstance(found, dict) or type(found.get("format")) is not int:
             raise ValueError("they have no format")
         if found["format"] > _FORMAT:
-            newest = f"newer than {_FORMAT}, the newest this version reads; update bitextfilter"
-            raise ValueError(f"format {found['format']} is {newest}")
+            raise ValueError(
+                f"format {found['format']} is newer than {_FORMAT}; update bitextfilter"
+            )
         try:
             known = {one.name: found[one.name] for one in fields(cls) if one.name in found}
             lists = {name: tuple(known.get(name, ())) for name in ("measures", "languages")}
             cuts = tuple(NamedCut(**cut) for cut in known.get("cuts", ()))
             return cls(**{**known, **lists, "cuts": cuts})
-        except (TypeError, AttributeError) as error:
+        except (TypeError, AttributeError, OverflowError) as error:
             raise ValueError(str(error)) from error
 
     @property
@@ -122,10 +118,7 @@ class ScoreFacts:
 
 
 def model_facts(model: str, measures: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of :class:`ScoreFacts` that a model has for some measures, by its name.
-
-    They are empty for no model.
-    """
+    """Return the fields of :class:`ScoreFacts` that a model has for some measures, by its name."""
     if not model:
         return {}
     name, cuts = ModelName.parse(model), list[NamedCut]()
@@ -143,20 +136,15 @@ class RowsToShare(AbstractContextManager["RowsToShare"]):
     def __init__(
         self, output: BinaryIO, places: Sequence[int | str], header: bool, scores: slice
     ) -> None:
-        """Write to *output*.
+        """Write rows to *output*, the first a *header* or not.
 
-        Args:
-            output: of the rows.
-            places: of source and target among the columns before the scores: indices, negative from
-                the end, or names in the *header*.
-            header: whether the first line is one.
-            scores: the columns of the scores, from the end: ``slice(-2, None)``.
+        *places* of source and target are among the columns before the scores: indices, negative
+        from the end, or names in the header. *scores* are columns from the end.
         """
         self._output, self._places, self._header, self._scores = output, places, header, scores
         count = (scores.stop or 0) - scores.start
         self._sort = ExternalSort([np.uint64, *[np.float32] * count], _MEMORY)
-        self._rest, self._starts = b"", True
-        self.rows = 0
+        self._rest, self._starts, self._rows = b"", True, 0
 
     def __exit__(self, *_: object) -> None:
         self._sort.__exit__()
@@ -184,14 +172,14 @@ class RowsToShare(AbstractContextManager["RowsToShare"]):
                 digests.append(pair_bytes(source, target))
                 numbers.append([*map(float, scores)])
         if digests:
-            self.rows += len(digests)
+            self._rows += len(digests)
             self._sort.add(pair_numbers(digests), *np.array(numbers, np.float32).T)
 
     def end(self, stream: BinaryIO, facts: ScoreFacts) -> None:
         """Write the file of the scores to *stream*, when all rows are written."""
         self._take([self._rest] if self._rest else [])
         kinds = {PAIR: np.uint64, **dict.fromkeys(facts.measures, np.float32)}
-        text = replace(facts, rows=self.rows).to_json()
+        text = replace(facts, rows=self._rows).to_json()
         write_numbers(stream, kinds, self._groups(), {KEY: text})
 
     def _groups(self) -> Iterator[list[NDArray[Any]]]:
@@ -209,10 +197,7 @@ class RowsToShare(AbstractContextManager["RowsToShare"]):
 
 
 class SharedScores:
-    """The scores of some files by one measure: 12 bytes a pair in memory.
-
-    ``rows`` counts the pairs that were looked for, ``missing`` those that no file has.
-    """
+    """The scores of some files by one measure: 12 bytes a pair in memory."""
 
     def __init__(self, paths: Sequence[str], measure: str | None = None) -> None:
         """Read the files, of the same origin; *measure* may be None where each has but one.
@@ -220,9 +205,7 @@ class SharedScores:
         Raises NotFoundError, DeviceError without pyarrow, InputError for anything else than such
         files, SettingsError for a measure that they lack, or that is not named.
         """
-        self.rows = self.missing = 0
-        self.exchanged = False
-        """Whether pairs are in the files with their sides exchanged."""
+        self._rows = self._missing = 0
         self.name = ", ".join(paths)
         self._files: list[tuple[PairNumbers, Scores]] = []
         for path in paths:
@@ -237,17 +220,6 @@ class SharedScores:
 
     def find(self, pairs: Sequence[Sequence[str]]) -> list[str]:
         """Return the score of each of ``n`` pairs, as it was printed; empty for none."""
-        values, found = self._found(pairs)
-        if not self.rows and len(pairs):
-            others = self._found([(target, source) for source, target, *_ in pairs])[1]
-            self.exchanged = bool(10 * found.sum() < len(pairs) < 2 * others.sum())
-        self.rows += len(pairs)
-        self.missing += int((~found).sum())
-        each = zip(values.tolist(), found.tolist(), strict=True)
-        return [cell(score, self.facts.digits) if known else "" for score, known in each]
-
-    def _found(self, pairs: Sequence[Sequence[str]]) -> tuple[Scores, Mask]:
-        """Return the scores of ``n`` pairs, and which have one: ``(n,)`` each."""
         sides = ((in_utf_8(source), in_utf_8(target)) for source, target, *_ in pairs)
         keys = pair_numbers([pair_bytes(*pair) for pair in sides])
         values, found = np.zeros(len(keys), np.float32), np.zeros(len(keys), np.bool_)
@@ -258,7 +230,10 @@ class SharedScores:
             rows, places = order[inside], places[inside]
             new = (own[places] == keys[rows]) & ~found[rows]
             values[rows[new]], found[rows[new]] = scores[places[new]], True
-        return values, found
+        self._rows += len(keys)
+        self._missing += int((~found).sum())
+        each = zip(values.tolist(), found.tolist(), strict=True)
+        return [cell(score, self.facts.digits) if known else "" for score, known in each]
 
     def windows(self, reader: RowReader, sides: Sequence[str]) -> Iterator[ScoredRows]:
         """Yield the rows of a reader of source and target with their score as one more column.
@@ -282,22 +257,18 @@ class SharedScores:
 
     def warning(self) -> str:
         """Return a line about the pairs that were not found; empty if all were."""
-        if not self.missing:
+        if not self._missing:
             return ""
-        reason = ""
-        if self.exchanged:
-            reason = ": it has them with source and target exchanged"
-        elif self.missing == self.rows:
-            reason = ": it is of another corpus, or the texts were changed"
-        return f"{self.missing} of {self.rows} rows have no score in {self.name}{reason}"
+        many = self._missing > 0.9 * self._rows
+        reason = ": another corpus, changed texts, or source and target exchanged?" if many else ""
+        return f"{self._missing} of {self._rows} rows have no score in {self.name}{reason}"
 
 
 def _facts_of(table: ArrowTable, path: str) -> ScoreFacts:
     """Return the facts of a file. Raises InputError."""
     text = table.fact(KEY)
     if text is None:
-        remedy = "bitext-score --share writes one"
-        raise InputError("not a file of shared scores", file=path, remedy=remedy)
+        raise InputError("not a file of bitext-score --share", file=path)
     try:
         return ScoreFacts.of(text)
     except ValueError as error:
@@ -306,14 +277,12 @@ def _facts_of(table: ArrowTable, path: str) -> ScoreFacts:
 
 def _chosen(facts: ScoreFacts, measure: str | None, path: str) -> str:
     """Return the measure, the only one where none is named. Raises SettingsError."""
-    if measure is None and len(facts.measures) == 1:
-        return facts.measures[0]
     known = ", ".join(facts.measures)
-    if measure is None:
+    if measure is None and len(facts.measures) > 1:
         raise SettingsError(f"{path} has scores by {known}: name one of them")
-    if measure not in facts.measures:
+    if measure is not None and measure not in facts.measures:
         raise SettingsError(f"{path} has no scores by {measure}, only by {known}")
-    return measure
+    return measure or facts.measures[0]
 
 
 def _loaded(table: ArrowTable, measure: str, path: str) -> tuple[PairNumbers, Scores]:
@@ -321,11 +290,9 @@ def _loaded(table: ArrowTable, measure: str, path: str) -> tuple[PairNumbers, Sc
     keys, scores = np.empty(table.rows, np.uint64), np.empty(table.rows, np.float32)
     start = 0
     for columns in table.numbers({PAIR: np.uint64, measure: np.float32}):
-        stop = start + len(columns[0])
-        keys[start:stop], scores[start:stop] = columns
-        if (keys[max(start, 1) : stop] <= keys[max(start, 1) - 1 : stop - 1]).any():
-            raise InputError("its pairs are not in order", file=path)
+        if (stop := start + len(columns[0])) <= table.rows:
+            keys[start:stop], scores[start:stop] = columns
         start = stop
-    if start != table.rows:
-        raise InputError(f"it has {start} pairs, not {table.rows}", file=path)
+    if start != table.rows or (keys[1:] <= keys[:-1]).any():
+        raise InputError("its pairs are not in order, or not all there", file=path)
     return keys, scores

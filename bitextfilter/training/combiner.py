@@ -355,7 +355,7 @@ class GradedScores:
         """Raise InputError, naming the *file*, for too few rows or scores to learn from."""
         good = self.grades >= 0.5
         counts = {"good ": good.sum(), "bad ": (~good).sum()}
-        remedy = "label more rows; --clean-label and --scale say which are good"
+        remedy = "label more rows, or see which count as good"
         if not self.labelled:
             counts, remedy = {"": len(good)}, ""
         for kind, count in counts.items():

@@ -88,9 +88,9 @@ FAILED = {
     "is cut off (max_tokens)": anthropic("8", "max_tokens"),
     "has no text (content_filter)": openai(None, finish_reason="content_filter"),
     "'I cannot judge this.' is no label": anthropic("I cannot judge this.", "refusal"),
-    "the id 'request-1' names no row": {"custom_id": "request-1", "label": 85},
+    "the id 'request-1' is of no row": {"custom_id": "request-1", "label": 85},
     "is of no row of s.tsv": {"custom_id": IDS[0][:16] + "-9", "label": 85},
-    "the id '9' names several rows": {"row": 9, "label": 85},
+    "the id '9' is of several rows": {"row": 9, "label": 85},
     "no 'label'": {"row": 7, "score": 85},
     "neither an object of JSON": [7, 85],
 }  # fmt: skip
@@ -138,10 +138,17 @@ def test_tables_and_several_answers() -> None:
     labels, bad = read(table, annotator="x")
     assert labels == [("7", "85", "x"), ("7", "20", "x-2")]
     assert [each[:2] for each in bad] == ["5:", "6:"]
-    quoted = b'custom_id,why,response\n%s,"a, ""b""\nc",good\n' % IDS[1].encode()
+    quoted = b'custom_id,"why\nso",response\n%s,"a, ""b""\nc",good\n' % IDS[1].encode()
     assert read(quoted, "good-bad", field="response") == ([("9", "good", "a")], [])
-    with pytest.raises(Exception, match=r"a.b:1: neither JSON nor a header"):
-        read(b"text\tlabel\n")
+    for header in (b"text\tlabel\n", b"row,label,label\n", b"", b"\n"):
+        with pytest.raises(Exception, match=r"a.b:1: neither lines of JSON nor a header:"):
+            read(header)
+    assert read(b'[{"row": 7, "label": 1}]')[1][0].startswith("1: neither an object of JSON")
+    odd = "row\twhy\tlabel\n7\ta\rb\u2028c\x85\t85\n".encode()
+    assert read(odd) == ([("7", "85", "a")], [])
+    assert read(b"\n" + lines({"row": 7, "label": 85})) == ([("7", "85", "a")], [])
+    named = [{"row": 7, "label": 1, "model": model} for model in ("m", "m-2", "m", "m")]
+    assert [who for *_, who in read(lines(*named))[0]] == ["m", "m-2", "m-3", "m-4"]
     with pytest.raises(Exception, match=r"a.b:2: .*mend the quotes"):
         read(b'row,label\n7,"a\n')
     several = openai("85")

@@ -82,7 +82,7 @@ def test_the_curve(monkeypatch: pytest.MonkeyPatch) -> None:
         Judge("labels", NUMBERS, standard_of(NUMBERS.scale, None), "l"),
         Judge("people", WORDS, standard_of(WORDS.scale, "V,F"), "p"),
     ]
-    curve = LearningCurve(judges[0], judges, SAMPLE.scores, CombinerSettings(), Bootstrap(20))
+    curve = LearningCurve(judges, SAMPLE.scores, CombinerSettings(), Bootstrap(20))
     found = curve.result().groups["results"]
     one, _, *others, last = (record for record in found if record["judge"] == "people")
     assert [record["labels"] for record in (one, *others, last)] == [None, 25, 100, 108]

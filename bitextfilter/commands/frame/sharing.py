@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
@@ -14,6 +14,7 @@ from bitextfilter.commands.frame.command import needs_none_of
 from bitextfilter.commands.frame.options import needs_own_file
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import identity
+from bitextfilter.models.folders import ModelName
 from bitextfilter.scoring.measures import INPUT
 
 if TYPE_CHECKING:
@@ -50,15 +51,15 @@ def sharing(run: Run, path: str | None, scores: slice) -> Iterator[BinaryIO]:
 def _check(run: Run, path: str) -> None:
     from bitextfilter.scoring.shared_scores import PAIR
 
-    files = run.row_settings
+    files, given = run.row_settings, click.get_current_context().params
     if Path(path).suffix.lower() != ".parquet":
         raise click.UsageError(f"--share {path}: the name must end in .parquet")
     others = (*files.inputs, files.output, files.rejects, run.common.manifest)
     needs_own_file("--share", path, others)
     needs_none_of(("score_only",), "leaves out the texts, which --share needs")
-    if _given("neighbours") == INPUT:
+    if given["neighbours"] == INPUT:
         raise click.UsageError("--share is for scores that do not depend on --neighbours input")
-    if _given("scorer_name") == PAIR:
+    if given["scorer_name"] == PAIR:
         raise click.UsageError(f"--share has a column {PAIR}: --scorer-name takes another name")
     if _is_later(run) and any(isinstance(place, str) for place in (files.scol, files.tcol)):
         raise click.UsageError("--share with --shard needs the numbers of the columns")
@@ -69,24 +70,21 @@ def _is_later(run: Run) -> bool:
     return run.scaling.shard is not None and run.scaling.shard[0] > 1
 
 
-def _given(name: str) -> Any:
-    return click.get_current_context().params[name]
-
-
 def _facts(run: Run) -> ScoreFacts:
     """Return how the scores of a run were made; files and folders by their names alone."""
     from bitextfilter.scoring.shared_scores import ScoreFacts, model_facts
     from bitextfilter.similarity.vectors import MARGINS
 
+    given = click.get_current_context().params
     known = {name: str(fact) for name, fact in run.facts.items()}
     measures, model = tuple(known.pop("similarity").split(",")), known.pop("model", "")
-    digest = known.pop("digest", "")
-    known |= {name: identity(name, _given(name)) for name in _OPTIONS if _given(name) is not None}
-    others = [name for name in measures if name in MARGINS] if _given("neighbours") else ()
+    digest, folder = known.pop("digest", ""), ModelName.parse(model).base
+    known |= {name: identity(name, given[name]) for name in _OPTIONS if given[name] is not None}
+    others = MARGINS if given["neighbours"] else ()
     return ScoreFacts(
         measures,
-        digits=_given("digits"),
-        model=_FOLDERS.sub("", model),
+        digits=given["digits"],
+        model=model.replace(folder, Path(folder).name, 1),
         digest=digest,
         settings={name: _FOLDERS.sub("", text) for name, text in known.items()},
         **model_facts(model, [name for name in measures if name not in others]),

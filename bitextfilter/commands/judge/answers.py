@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    FILE,
     argument,
     languages_option,
     needs_own_file,
@@ -18,8 +16,8 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.judge.labelling import read_sample, scale_option
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.commands.judge.labelling import check_once, read_sample, scale_option
+from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines, stream_name
 from bitextfilter.io.records import json_bytes
 from bitextfilter.judge.answers import AnswerReader
@@ -36,10 +34,9 @@ class _Requests:
     form: str = option("--form", "The API, or one of the same form.", FORMS, "openai")
     model: str = option("--model NAME", "The model to ask; of gemini, the batch names it.", str, "")
     scale: Scale = scale_option("0-100")
-    prompt: Path | None = option(
+    prompt: str | None = option(
         "--prompt FILE",
         "The prompt, with {source}, {target}, {source_language} and {target_language}.",
-        FILE,
     )
     languages: tuple[str, str] | None = languages_option(tags=True)
 
@@ -54,20 +51,17 @@ class _Requests:
 def requests(run: Run, settings: _Requests) -> None:
     """Write the requests for labels of a sample, for the batch API of a language model.
 
-    Writes JSON lines, one a row, and calls nothing. The id of a request (custom_id, key) is the
-    digest of the pair and the number of the row, by which bitext-judge import finds it. OpenAI's
-    form is also that of vLLM, LiteLLM, Mistral and others. Anthropic takes a list of these lines:
-    jq -s '{requests: .}'. Without --prompt the prompt asks for a label of --scale, which must be
-    numbers or good-bad, by criteria that it states.
+    Writes JSON lines, one a row, and calls nothing. OpenAI's form is also that of vLLM, LiteLLM,
+    Mistral and others. Anthropic takes a list of these lines: jq -s '{requests: .}'. Without
+    --prompt the prompt asks for a label of --scale: numbers or good-bad, by criteria it states.
 
     Example:
 
         bitext-judge requests sample.tsv --model gpt-4o-mini --languages en,de -o requests.jsonl
         bitext-judge requests sample.tsv --form gemini --prompt ask.txt -o requests.jsonl
     """
-    target = run.row_settings.output
-    if target != "-":
-        needs_own_file("--output", target, [settings.sample, str(settings.prompt)])
+    if (own := run.row_settings.output) != "-":
+        needs_own_file("--output", own, [settings.sample, settings.prompt])
     output, sample = run.output(), read_sample(run, settings.sample)
     prompt = _prompt(settings)
     run.facts.update(form=settings.form, scale=settings.scale.name)
@@ -81,15 +75,14 @@ def requests(run: Run, settings: _Requests) -> None:
 def _prompt(settings: _Requests) -> str:
     """Return the prompt of --prompt, which has both texts, or the default one."""
     if settings.prompt is None:
-        try:
-            return default_prompt(settings.scale)
-        except SettingsError as error:
-            raise click.UsageError(str(error)) from error
+        if settings.scale.words and settings.scale.name != "good-bad":
+            raise click.UsageError(f"--scale {settings.scale.name} needs a --prompt")
+        return default_prompt(settings.scale)
     prompt = "\n".join(read_lines(settings.prompt)).strip()
     for name in ("{source}", "{target}"):
         if name not in prompt:
             remedy = "write it where the text goes"
-            raise InputError(f"no {name} in the prompt", file=str(settings.prompt), remedy=remedy)
+            raise InputError(f"no {name} in the prompt", file=settings.prompt, remedy=remedy)
     return prompt
 
 
@@ -109,9 +102,7 @@ class _Import:
 
     def __post_init__(self) -> None:
         """Refuse a file that is named twice."""
-        every = (self.sample, *self.answers)
-        if double := next((name for name in every if every.count(name) > 1), None):
-            raise click.UsageError(f"{double} is named twice")
+        check_once(self.sample, *self.answers)
 
 
 @command("import", _Import, row_options("output errors"), uses="")
@@ -151,8 +142,7 @@ def import_labels(run: Run, settings: _Import) -> None:
             run.check_bad()
     if not reader.labels:
         names = ", ".join(map(stream_name, settings.answers))
-        remedy = "--on-error stop shows the first bad answer" if run.first_bad else None
-        raise InputError("no labels", file=names, remedy=remedy)
+        raise InputError("no labels", file=names, remedy="--on-error stop shows the first fault")
     output.write(labels_text(reader.labels))
     counts = Counter(label.annotator for label in reader.labels)
     run.counts["labels"] = counts.total()

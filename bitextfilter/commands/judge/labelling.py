@@ -83,6 +83,12 @@ def read_sample(run: Run, path: str) -> RowSample:
     return sample
 
 
+def check_once(*names: str) -> None:
+    """Raise UsageError for a file, or stdin, that is named twice."""
+    if double := next((name for name in names if names.count(name) > 1), None):
+        raise click.UsageError(f"{double} is named twice")
+
+
 def read_labels(
     run: Run, sample: RowSample, paths: Sequence[str], mixed: bool = False
 ) -> Judgements:

@@ -20,13 +20,14 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.judge.labelling import as_share, read_labels, read_sample
+from bitextfilter.commands.judge.labelling import as_share, check_once, read_labels, read_sample
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import in_utf_8, stream_name
 from bitextfilter.models.folders import check_replaceable
 
 if TYPE_CHECKING:
+    from bitextfilter.judge.combining import Judge
     from bitextfilter.judge.evaluation import JudgedRows, Standard
     from bitextfilter.judge.judgements import Judgements, RowSample
 
@@ -45,11 +46,8 @@ class _Labelled:
     as_json: bool = json_flag()
 
     def __post_init__(self) -> None:
-        """Refuse a file of labels that is named twice, and stdin asked for twice."""
-        if (self.sample, *self.labels).count("-") > 1:
-            raise click.UsageError("stdin is asked for twice")
-        if double := next((name for name in self.labels if self.labels.count(name) > 1), None):
-            raise click.UsageError(f"{double} is named twice")
+        """Refuse a file that is named twice."""
+        check_once(self.sample, *self.labels)
 
 
 def alike(run: Run, judgements: Judgements, good: str | None) -> tuple[Judgements, Standard]:
@@ -233,22 +231,22 @@ class _Combiner(_Labelled):
 _COMBINING = options_of(_Combiner, "sample labels columns kind people target good as_json")
 
 
-def _given(
-    run: Run, sample: RowSample, settings: _Combiner
-) -> list[tuple[str, Judgements, str | None, str]]:
-    """Read the labels, and those of people: their name, those that are good, and their files."""
+def _judges(run: Run, sample: RowSample, settings: _Combiner) -> list[Judge]:
+    """Read the labels, and those of people: --good is of those whose scale has it."""
+    from bitextfilter.judge.combining import Judge
     from bitextfilter.judge.scales import scales_with
 
-    found = []
+    judges, known = [], settings.good is None
     for name, paths in {"labels": settings.labels, "people": settings.people}.items():
         if paths:
             given = read_labels(run, sample, paths, mixed=name == "people")
             held = any(scales_with(given, settings.good).values())
-            files = ", ".join(map(stream_name, paths))
-            found.append((name, given, settings.good if held else None, files))
-    if settings.good and not any(good for *_, good, _ in found):
+            own = alike(run, given, settings.good if held else None)
+            judges.append(Judge(name, *own, ", ".join(map(stream_name, paths))))
+            known = known or held
+    if not known:
         raise click.UsageError(f"--good: {settings.good!r} is on no scale of the labels")
-    return found
+    return judges
 
 
 @command("combiner", _COMBINING, Bootstrap, uses="")
@@ -270,7 +268,7 @@ def combiner(run: Run, settings: _Combiner, bootstrap: Bootstrap) -> None:
         bitext-judge combiner sample.tsv llm.tsv --people anna.tsv -o combiner.json
         bitext-combine --header combiner.json < emitted.tsv > combined.tsv
     """
-    from bitextfilter.judge.combining import Judge, LearningCurve
+    from bitextfilter.judge.combining import LearningCurve
     from bitextfilter.training.combiner import CombinerSettings
 
     named = [settings.sample, *settings.labels, *settings.people]
@@ -279,17 +277,14 @@ def combiner(run: Run, settings: _Combiner, bootstrap: Bootstrap) -> None:
     sample = read_sample(run, settings.sample)
     columns = settings.columns or sample.scores
     sample.check_scores(columns)
-    judges = [
-        Judge(name, *alike(run, given, good)[:2], file)
-        for name, given, good, file in _given(run, sample, settings)
-    ]
-    chosen = CombinerSettings(kind=settings.kind)
-    curve = LearningCurve(judges[0], judges, columns, chosen, bootstrap)
+    judges = _judges(run, sample, settings)
+    kind = CombinerSettings(kind=settings.kind)
+    curve = LearningCurve(judges, columns, kind, bootstrap)
     trained = curve.trained()
     run.counts["labelled"] = len(judges[0].judgements.judged)
     target.write(trained.combiner.to_json())
     result = curve.result()
     for record in result.groups["results"]:
-        if record["less"].high < 0:
+        if record["labels"] is None and record["less"].high < 0:
             run.warn(f"{record['score']} alone is better by the {record['judge']}")
     output.write(result.text(settings.as_json))

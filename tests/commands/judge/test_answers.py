@@ -100,6 +100,9 @@ def test_bad_answers_stop_or_are_left_out() -> None:
     assert done.exit_code == 65 and "no labels; --on-error stop shows the first" in done.stderr
     done = call("combiner sample.tsv llm.tsv --column ratio -o c.json --good 99")
     assert done.exit_code == 65 and "every label is bad" in done.stderr
+    Path("sample.tsv").write_bytes(Path("sample.tsv").read_bytes().replace(b"\t0.0\t", b"\tinf\t"))
+    done = call("combiner sample.tsv llm.tsv -o c.json")
+    assert done.exit_code == 65 and "sample.tsv: a score is not finite" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -114,7 +117,7 @@ def test_bad_answers_stop_or_are_left_out() -> None:
         ),
         ("requests sample.tsv --model m --prompt p.txt", 65, "p.txt: no {target} in the prompt"),
         ("requests sample.tsv --model m -o sample.tsv", 2, "--output needs a file of its own"),
-        ("import sample.tsv p.txt", 65, "p.txt:1: neither JSON nor a header"),
+        ("import sample.tsv p.txt", 65, "p.txt:1: neither lines of JSON nor a header"),
         ("import sample.tsv p.txt p.txt", 2, "p.txt is named twice"),
         ("combiner sample.tsv p.txt -o sample.tsv", 2, "--output needs a file of its own"),
     ],
