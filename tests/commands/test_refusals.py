@@ -117,7 +117,7 @@ REFUSED = {
         ("-S tokenizer - - en-de", 2, "No such option -S; did you mean -s?"),
         ("--rules_config x.yaml - - en-de", 2, "No such option --rules_config"),
         ("en-de", 2, "expected INPUT [OUTPUT] MODEL, not 1 words"),
-        ("4 - - en-de", 2, "expected INPUT [OUTPUT] MODEL, not 4 words"),
+        ("x - - en-de", 2, "expected INPUT [OUTPUT] MODEL, not 4 words"),
         ("", 2, "expected INPUT [OUTPUT] MODEL, not 0 words"),
     ],
     "bitext-train-combiner": [

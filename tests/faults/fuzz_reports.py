@@ -9,6 +9,7 @@ from hostile import mutated
 
 REJECT = ("--on-error", "reject")
 SCORED = b"".join(b"a\tb\t%d\t%d\t%d\n" % (n % 10, n * 7 % 13, n % 3 > 0) for n in range(40))
+FORMS = ("openai", "anthropic")
 RECIPE = b'[[step]]\ncommand = "bitext-fix"\ninput = "rows.tsv"\noutput = "fixed.tsv"\n'
 
 
@@ -84,6 +85,7 @@ def judge(bench: Bench) -> None:
         labels = bench.file(mutated(bench.chooser, asked.out, 50), "other.tsv")
     lines = [
         ["bitext-judge page", sample],
+        ["bitext-judge requests", sample, "--model", "m", "--form", bench.chooser.choice(FORMS)],
         ["bitext-judge report", sample, labels, "--bootstrap", "9"],
         ["bitext-judge learn", sample, labels, "--bootstrap", "9", "--model", toy, "-o", out],
         ["bitext-judge import", sample, labels, "--scale", "0-1", "--on-error", "reject"],
