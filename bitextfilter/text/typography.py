@@ -13,9 +13,6 @@ import regex
 
 from bitextfilter.languages import Language
 
-KINDS = ("marks", "spaces", "quotes")
-"""Kinds of deviations: marks of another width, spaces, quotation marks of another language."""
-
 
 class Deviation(NamedTuple):
     """A place where a text is not written as its language is."""
@@ -26,6 +23,7 @@ class Deviation(NamedTuple):
     right: str
     """Text to put there."""
     kind: str
+    """``marks`` of another width, ``spaces``, or ``quotes`` of another language."""
 
 
 _QUOTES = {
