@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -420,15 +420,8 @@ class _PenalisedCosts:
         return found
 
 
-class Align(Protocol):
-    """Function that aligns the sentences of two documents, around known links."""
-
-    def __call__(
-        self, source: Sequence[str], target: Sequence[str], *, anchors: Anchors = NO_ANCHORS
-    ) -> Alignment:
-        """Return the links."""
-
-
+Align = Callable[..., Alignment]
+"""Function that aligns the sentences of two documents, and by name may have ``anchors``."""
 _EncodeIn = Callable[[str, Sequence[str]], Vectors]
 """Function from a language and ``n`` sentences to their vectors ``(n, dim)``."""
 
