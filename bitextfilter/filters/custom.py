@@ -32,6 +32,7 @@ from bitextfilter.filters.rule import (
 from bitextfilter.io.files import read_lines, read_toml
 from bitextfilter.languages import any_language
 from bitextfilter.text.composition import normal_form
+from bitextfilter.text.units import UNSPACED
 
 
 @dataclass(frozen=True)
@@ -156,10 +157,9 @@ class UnwantedWords(_FirstFault):
         return next(chain.from_iterable(words), None)
 
 
-_WITHOUT_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_PIECE = regex.compile(rf"[{_WITHOUT_SPACES}]")
+_PIECE = regex.compile(rf"[{UNSPACED}]")
 _WORDS = regex.compile(r"\w+")
-_PARTS = regex.compile(rf"[\w--[{_WITHOUT_SPACES}]]+|[{_WITHOUT_SPACES}]+", regex.VERSION1)
+_PARTS = regex.compile(rf"[\w--[{UNSPACED}]]+|[{UNSPACED}]+", regex.VERSION1)
 
 
 def _folded(text: str) -> str:

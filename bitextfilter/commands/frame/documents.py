@@ -18,7 +18,7 @@ import click
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
 from bitextfilter.commands.frame.options import DIGITS, MinScore, as_min_score, flag, option
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.documents import LinkLine, link_line, read_link_lines
 from bitextfilter.io.files import open_input, stream_name
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
@@ -33,8 +33,7 @@ from bitextfilter.mining.chunks import (
 from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
-    import regex
-
+    from bitextfilter.filters.custom import RegularExpression
     from bitextfilter.io.vectors import GivenVectors
     from bitextfilter.mining.anchors import Anchors, KnownLink
     from bitextfilter.mining.monotonic import Link
@@ -144,21 +143,21 @@ def warn_of_languages(
 Sides = tuple[ReadDocument, ReadDocument]
 
 
-def as_pattern(value: str) -> regex.Pattern[str]:
+def as_pattern(value: str) -> RegularExpression:
     """Read a regular expression."""
-    import regex
+    from bitextfilter.filters.custom import RegularExpression
 
     try:
-        return regex.compile(value)
-    except regex.error as error:
-        raise click.BadParameter(f"{value!r} is no regular expression: {error}") from error
+        return RegularExpression(pattern=value)
+    except SettingsError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 class KnownLinks:
     """What a run knows of the links of documents: --anchors, and headings by --chapters."""
 
     def __init__(
-        self, run: Run, path: str | None, chapters: regex.Pattern[str] | None, by_name: bool
+        self, run: Run, path: str | None, chapters: RegularExpression | None, by_name: bool
     ) -> None:
         """Read the file of anchors; *by_name*: each names its document. Raises InputError."""
         self._run, self._chapters, self._by_name = run, chapters, by_name
@@ -241,13 +240,11 @@ class KnownLinks:
         return [([i], [j]) for i, j in zip(source, target, strict=True)]
 
     def _is_heading(self, text: str, name: str) -> bool:
-        from bitextfilter.filters.rule import PATIENCE
-
         assert self._chapters is not None
         try:
-            return self._chapters.search(text, timeout=PATIENCE) is not None
+            return self._chapters.found(0, text) is not None
         except TimeoutError:
-            message = f"--chapters takes more than {PATIENCE:g} seconds on {text[:40]!r}"
+            message = f"--chapters takes too long on {text[:40]!r}"
             remedy = "simplify it (possessive ++ and *+ never go back)"
             raise InputError(message, file=name, remedy=remedy) from None
 
