@@ -123,9 +123,9 @@ def links_of_loners(anchors: Anchors, sizes: tuple[int, int]) -> Ban:
     return ban
 
 
-def moved(spans: Sequence[Span], part: Span, sign: int = 1) -> list[Span]:
-    """Return steps within a part as steps of the whole documents; with -1, the other way."""
-    i, j = sign * part.source_start, sign * part.target_start
+def moved(spans: Sequence[Span], part: Span) -> list[Span]:
+    """Return steps within a part as steps of the whole documents."""
+    i, j = part.source_start, part.target_start
     return [Span(a + i, b + i, c + j, d + j) for a, b, c, d in spans]
 
 
@@ -186,8 +186,8 @@ def align_between(
 
 
 def _shifted(links: Sequence[Link], part: Span, sign: int) -> list[Link]:
-    spans = moved([link.span for link in links], part, sign)
+    i, j = sign * part.source_start, sign * part.target_start
     return [
-        Link(range(*span[:2]), range(*span[2:]), link.score)
-        for span, link in zip(spans, links, strict=True)
+        Link(range(s.start + i, s.stop + i), range(t.start + j, t.stop + j), score)
+        for s, t, score in links
     ]

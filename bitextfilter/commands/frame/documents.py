@@ -214,7 +214,7 @@ class KnownLinks:
                 raise self._error(line, f"no document {document!r}", remedy)
 
     def _sentences(self, lines: Sequence[LinkLine], sides: Sides) -> Iterator[KnownLink]:
-        """Yield links of sentences for those of lines of the documents."""
+        """Yield links of sentences for those of lines."""
         places = [{number: place for place, number in enumerate(side.numbers)} for side in sides]
         for line in lines:
             for name, known, numbers in zip(("source", "target"), places, line.link, strict=True):
