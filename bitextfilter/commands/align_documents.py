@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -47,6 +46,7 @@ from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
+    from bitextfilter.filters.custom import RegularExpression
     from bitextfilter.io.vectors import GivenVectors
     from bitextfilter.mining.anchors import Anchors
     from bitextfilter.mining.documents import Alignment
@@ -88,7 +88,7 @@ class DocumentSettings(LinkSettings):
         "Links that hold, as --links writes them; with --documents, each behind the name of its "
         "document and a tab.",
     )
-    chapters: re.Pattern[str] | None = option(
+    chapters: RegularExpression | None = option(
         "--chapters REGEX",
         "Lines in which REGEX is found are headings: where both sides have as many, the first "
         "is linked with the first, and so on.",

@@ -17,7 +17,7 @@ import regex
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Mask
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.filters.pairs import SIDES, BatchSide, Pairs
 from bitextfilter.filters.rule import (
     PATIENCE,
@@ -31,6 +31,8 @@ from bitextfilter.filters.rule import (
 )
 from bitextfilter.io.files import read_lines, read_toml
 from bitextfilter.languages import any_language
+from bitextfilter.text.composition import normal_form
+from bitextfilter.text.units import UNSPACED
 
 
 @dataclass(frozen=True)
@@ -155,10 +157,14 @@ class UnwantedWords(_FirstFault):
         return next(chain.from_iterable(words), None)
 
 
-_WITHOUT_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_PIECE = regex.compile(rf"[{_WITHOUT_SPACES}]")
+_PIECE = regex.compile(rf"[{UNSPACED}]")
 _WORDS = regex.compile(r"\w+")
-_PARTS = regex.compile(rf"[\w--[{_WITHOUT_SPACES}]]+|[{_WITHOUT_SPACES}]+", regex.VERSION1)
+_PARTS = regex.compile(rf"[\w--[{UNSPACED}]]+|[{UNSPACED}]+", regex.VERSION1)
+
+
+def _folded(text: str) -> str:
+    """Return *text* without differences of case, and the dot of a Turkish İ, and composed."""
+    return normal_form(text).casefold().replace("i\u0307", "i")
 
 
 def _words_of(text: str) -> list[str]:
@@ -171,14 +177,15 @@ class _WordList:
     """Words and phrases to find, upper or lower case."""
 
     def __init__(self, entries: Iterable[str]) -> None:
-        """Take words and phrases; blank entries are ignored."""
+        """Take words and phrases, which have a letter or digit."""
         self._phrases: dict[str, list[list[str]]] = {}
         pieces = set()
         for entry in entries:
-            folded = entry.strip().casefold()
+            folded = _folded(entry.strip())
             if _PIECE.search(folded):
                 pieces.add(folded)
-            elif words := _words_of(folded):
+            else:
+                words = _words_of(folded)
                 self._phrases.setdefault(words[0], []).append(words)
         for phrases in self._phrases.values():
             phrases.sort(key=len, reverse=True)
@@ -187,7 +194,7 @@ class _WordList:
 
     def found(self, sentence: str) -> Iterator[str]:
         """Yield the words and phrases in *sentence*, case-folded: the longest at each place."""
-        folded = sentence.casefold()
+        folded = _folded(sentence)
         words = _words_of(folded)
         end = 0
         for place, word in enumerate(words) if not self._phrases.keys().isdisjoint(words) else ():
@@ -202,13 +209,18 @@ class _WordList:
 
 @functools.lru_cache
 def _word_list(path: str) -> _WordList:
-    """Read the list of a file. Raises NotFoundError, or InputError."""
-    return _WordList(read_lines(path))
+    """Read the list of a file, but blank lines. Raises NotFoundError, or InputError."""
+    entries = {at: line for at, line in enumerate(read_lines(path), 1) if line.strip()}
+    wordless = [at for at, entry in entries.items() if not _WORDS.search(entry)]
+    if wordless or not entries:
+        remedy = "write a word or phrase a line; the rule literals finds other signs"
+        raise InputError("no word", file=path, line=min(wordless, default=None), remedy=remedy)
+    return _WordList(entries.values())
 
 
 def _not_in(words: Iterable[str], text: str) -> list[str]:
     """Return the *words* of a list that do not stand in *text*, too."""
-    folded = text.casefold()
+    folded = _folded(text)
     others = {*_words_of(folded)}
     return [
         word
@@ -260,16 +272,17 @@ class OneSidedWords(Bounded):
     def check(self, pairs: Pairs) -> RuleResult:
         """Compare the numbers; a reason has the words of each side, with their numbers."""
         result = super().check(pairs)
-        reason = lambda index: f"{result.reason(index)}:{self._said(pairs, index)}"  # noqa: E731
-        return result._replace(reason=reason)
 
-    def _said(self, pairs: Pairs, index: int) -> str:
-        found = zip(pairs.side_names, map(Counter, self._found(pairs, index)), strict=True)
-        return " ".join(
-            f"{name}=" + ", ".join(f"{word} {count}" for word, count in words.most_common())
-            for name, words in found
-            if words
-        )
+        def reason(index: int) -> str:
+            found = zip(pairs.side_names, map(Counter, self._found(pairs, index)), strict=True)
+            said = (
+                f"{name}=" + ", ".join(f"{word} {count}" for word, count in words.most_common())
+                for name, words in found
+                if words
+            )
+            return f"{result.reason(index)}:{' '.join(said)}"
+
+        return result._replace(reason=reason)
 
     def _found(self, pairs: Pairs, index: int) -> list[list[str]]:
         """Return the listed words of each side that the other side does not have."""

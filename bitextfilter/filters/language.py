@@ -195,6 +195,14 @@ class Typography(SideBounded):
     spaces: bool = True
     quotes: bool = True
 
+    def unable(self, languages: LanguagePair) -> dict[int, str]:
+        """Return the sides in a language of which no script is known."""
+        return {
+            place: f"the typography of {language} is unknown"
+            for place, language in enumerate(languages or ())
+            if not any_language(language).scripts
+        }
+
     def side_values(self, side: BatchSide) -> Integers:
         return np.array([len(self._found(side, at)) for at in range(len(side))], dtype=np.int64)
 

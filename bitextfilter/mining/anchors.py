@@ -7,10 +7,10 @@ result is the cheapest path through the known links, and time and memory are tho
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, pairwise
 from operator import index
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,13 +63,14 @@ def anchors_of(known: Sequence[KnownLink]) -> Anchors:
     links = (Span(s[0], s[-1] + 1, t[0], t[-1] + 1) for s, t in known if s and t)
     source = frozenset(i for s, t in known if not t for i in s)
     target = frozenset(j for s, t in known if not s for j in t)
-    return Anchors(tuple(sorted(links)), (source, target))
+    return Anchors(tuple(sorted(set(links))), (source, target))
 
 
 def problem(known: Sequence[KnownLink], sizes: tuple[int, int]) -> tuple[int, int, str] | None:
     """Return why known links of documents of some sizes cannot all hold; None if they can.
 
-    It is the place of a link, that of another which contradicts it (or the same), and the reason.
+    It is the place of a link, that of an earlier one which contradicts it (or the same), and the
+    reason. The same link twice is no contradiction.
     """
     for place, link in enumerate(known):
         if reason := _wrong(link, sizes):
@@ -78,7 +79,7 @@ def problem(known: Sequence[KnownLink], sizes: tuple[int, int]) -> tuple[int, in
     for place, link in enumerate(known):
         for name, numbers, side in zip(("source", "target"), used, link, strict=True):
             for number in side:
-                if numbers.setdefault(number, place) != place:
+                if known[numbers.setdefault(number, place)] != link:
                     return place, numbers[number], f"a {name} sentence stands in two links"
     both = [place for place, (source, target) in enumerate(known) if source and target]
     both.sort(key=lambda place: known[place][0][0])
@@ -100,77 +101,39 @@ def _wrong(link: KnownLink, sizes: tuple[int, int]) -> str | None:
     return None
 
 
-class Ban(Protocol):
-    """Links that are impossible."""
-
-    def impossible(
-        self, size: LinkSize, rows: slice, columns: slice
-    ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """Return which links of a size are impossible, by their ends, ``(rows, columns)``."""
+Ban = Callable[[LinkSize, slice, slice], NDArray[np.bool_]]
+"""Function from a size of links, and rows and columns of their ends, to which are impossible."""
 
 
-class PossibleLinks:
-    """Costs of links, in which some are impossible."""
+def links_of_loners(anchors: Anchors, sizes: tuple[int, int]) -> Ban:
+    """Return the ban on links of sentences that are known to have no counterpart."""
+    sums = [np.zeros(size + 1, np.int64) for size in sizes]
+    for before, alone in zip(sums, anchors.alone, strict=True):
+        before[[place + 1 for place in alone]] = 1
+        np.cumsum(before, out=before)
 
-    def __init__(self, costs: LinkCosts, bans: Sequence[Ban]) -> None:
-        self._costs, self._bans = costs, bans
-        self.links = costs.links
-        self.skip_source, self.skip_target = costs.skip_source, costs.skip_target
-
-    def block(self, rows: slice, columns: slice) -> Integers:
-        """Return ``(links, rows, columns)``."""
-        found = self._costs.block(rows, columns)
-        for number, size in enumerate(self.links):
-            for ban in self._bans:
-                found[number][ban.impossible(size, rows, columns)] = IMPOSSIBLE
-        return found
-
-    def coarser(self, part: Span | None = None) -> LinkCosts:
-        """Return the costs of the documents, or of a part, with every two sentences as one."""
-        return self._costs.coarser(part)
-
-    def scores(self, spans: Sequence[Span]) -> Sequence[float]:
-        """Return the scores of links."""
-        return self._costs.scores(spans)
-
-
-class LinksOfLoners:
-    """Links of sentences that are known to have no counterpart: impossible."""
-
-    def __init__(self, anchors: Anchors, sizes: tuple[int, int]) -> None:
-        self._before = [np.zeros(size + 1, np.int64) for size in sizes]
-        for before, alone in zip(self._before, anchors.alone, strict=True):
-            before[[place + 1 for place in alone]] = 1
-            np.cumsum(before, out=before)
-
-    def impossible(
-        self, size: LinkSize, rows: slice, columns: slice
-    ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """Return which links of a size are impossible, by their ends, ``(rows, columns)``."""
+    def ban(size: LinkSize, rows: slice, columns: slice) -> NDArray[np.bool_]:
+        stops = [np.arange(part.start, part.stop) for part in (rows, columns)]
         source, target = (
-            _any_within(before, count, part)
-            for before, count, part in zip(self._before, size, (rows, columns), strict=True)
+            before[ends] > before[np.maximum(ends - count, 0)]
+            for before, count, ends in zip(sums, size, stops, strict=True)
         )
-        return source[:, None] | target
+        return np.asarray(source[:, None] | target)
+
+    return ban
 
 
-def _any_within(before: Integers, count: int, part: slice) -> NDArray[np.bool_]:
-    """Return whether some of *count* sentences up to each position are counted by ``before``."""
-    stops = np.arange(part.start, part.stop)
-    return np.asarray(before[stops] > before[np.maximum(stops - count, 0)])
-
-
-def moved(spans: Sequence[Span], part: Span, sign: int = 1) -> list[Span]:
-    """Return steps within a part as steps of the whole documents; with -1, the other way."""
-    i, j = sign * part.source_start, sign * part.target_start
+def moved(spans: Sequence[Span], part: Span) -> list[Span]:
+    """Return steps within a part as steps of the whole documents."""
+    i, j = part.source_start, part.target_start
     return [Span(a + i, b + i, c + j, d + j) for a, b, c, d in spans]
 
 
 class PartCosts:
-    """Costs of links within a part of two documents, those of the whole."""
+    """Costs of links within a part of two documents, those of the whole; some are impossible."""
 
-    def __init__(self, costs: LinkCosts, part: Span) -> None:
-        self._costs, self._part = costs, part
+    def __init__(self, costs: LinkCosts, part: Span, bans: Sequence[Ban] = ()) -> None:
+        self._costs, self._part, self._bans = costs, part, bans
         self.links = costs.links
         self.skip_source = costs.skip_source[part.source_start : part.source_stop]
         self.skip_target = costs.skip_target[part.target_start : part.target_stop]
@@ -178,12 +141,16 @@ class PartCosts:
     def block(self, rows: slice, columns: slice) -> Integers:
         """Return ``(links, rows, columns)``."""
         i, j = self._part.source_start, self._part.target_start
-        return self._costs.block(
-            slice(rows.start + i, rows.stop + i), slice(columns.start + j, columns.stop + j)
-        )
+        rows = slice(rows.start + i, rows.stop + i)
+        columns = slice(columns.start + j, columns.stop + j)
+        found = self._costs.block(rows, columns)
+        for number, size in enumerate(self.links):
+            for ban in self._bans:
+                found[number][ban(size, rows, columns)] = IMPOSSIBLE
+        return found
 
     def coarser(self, part: Span | None = None) -> LinkCosts:
-        """Return the costs of the part with every two sentences as one."""
+        """Return the costs of the part, or one of its own, with every two sentences as one."""
         return self._costs.coarser(self._part if part is None else moved([part], self._part)[0])
 
     def scores(self, spans: Sequence[Span]) -> Sequence[float]:
@@ -202,32 +169,25 @@ def align_between(
 
     *before* is an alignment around the same anchors, or empty.
     """
-    whole = Span(0, len(costs.skip_source), 0, len(costs.skip_target))
+    n, m = len(costs.skip_source), len(costs.skip_target)
     if not anchors.links:
-        return search(costs, before, whole)
+        return search(costs, before, Span(0, n, 0, m))
     starts = [link.source.start + link.target.start for link in before]
-    held, found = with_scores(costs, anchors.links), []
-    for part, anchor in zip(_parts(anchors.links, whole), [*held, None], strict=True):
+    held, found = iter(with_scores(costs, anchors.links)), list[Link]()
+    for one, other in pairwise([Span(0, 0, 0, 0), *anchors.links, Span(n, n, m, m)]):
+        part = Span(one.source_stop, other.source_start, one.target_stop, other.target_start)
         if any(part.size):
             a, b, c, d = part
             near = before[bisect_left(starts, a + c) : bisect_left(starts, b + d)]
             links = search(PartCosts(costs, part), _shifted(near, part, -1), part)
             found += _shifted(links, part, 1)
-        if anchor is not None:
-            found.append(anchor)
+        found += islice(held, 1)
     return found
 
 
-def _parts(links: Sequence[Span], whole: Span) -> Iterator[Span]:
-    """Yield the parts before, between and after links; each may be empty."""
-    ends = Span(0, 0, 0, 0), Span(whole[1], whole[1], whole[3], whole[3])
-    for one, other in pairwise([ends[0], *links, ends[1]]):
-        yield Span(one.source_stop, other.source_start, one.target_stop, other.target_start)
-
-
 def _shifted(links: Sequence[Link], part: Span, sign: int) -> list[Link]:
-    spans = moved([link.span for link in links], part, sign)
+    i, j = sign * part.source_start, sign * part.target_start
     return [
-        Link(range(*span[:2]), range(*span[2:]), link.score)
-        for span, link in zip(spans, links, strict=True)
+        Link(range(s.start + i, s.stop + i), range(t.start + j, t.stop + j), score)
+        for s, t, score in links
     ]

@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,9 @@ from bitextfilter.mining.anchors import (
     NO_ANCHORS,
     Anchors,
     Ban,
-    LinksOfLoners,
-    PossibleLinks,
+    PartCosts,
     align_between,
+    links_of_loners,
     moved,
 )
 from bitextfilter.mining.chunks import LinkSettings
@@ -124,9 +124,7 @@ class Repeats:
             for side, other in ((source, target), (target, source))
         )
 
-    def impossible(
-        self, size: LinkSize, rows: slice, columns: slice
-    ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    def impossible(self, size: LinkSize, rows: slice, columns: slice) -> NDArray[np.bool_]:
         """Return which links of a size are impossible, by their ends, ``(rows, columns)``."""
         source, target = (
             (repeats[count - 1, part], echoes[count - 1, part])
@@ -135,7 +133,7 @@ class Repeats:
             )
         )
         one = source[0][:, None] > 2 * target[1]
-        return one | (target[0] > 2 * source[1][:, None])
+        return np.asarray(one | (target[0] > 2 * source[1][:, None]))
 
 
 class _Texts(NamedTuple):
@@ -148,12 +146,12 @@ class _Texts(NamedTuple):
 
 def _possible(costs: LinkCosts, texts: _Texts) -> LinkCosts:
     """Return costs in which no link is made by a repeated sentence alone, or has no counterpart."""
-    sides, anchors = texts[:2], texts.anchors
-    repeats = Repeats(sides, max(max(size) for size in costs.links))
-    bans: list[Ban] = [repeats] if repeats.any else []
-    if any(anchors.alone):
-        bans.append(LinksOfLoners(anchors, (len(texts.source), len(texts.target))))
-    return PossibleLinks(costs, bans) if bans else costs
+    n, m = len(texts.source), len(texts.target)
+    repeats = Repeats(texts[:2], max(max(size) for size in costs.links))
+    bans: list[Ban] = [repeats.impossible] if repeats.any else []
+    if any(texts.anchors.alone):
+        bans.append(links_of_loners(texts.anchors, (n, m)))
+    return PartCosts(costs, Span(0, n, 0, m), bans) if bans else costs
 
 
 def _aligned(
@@ -422,15 +420,8 @@ class _PenalisedCosts:
         return found
 
 
-class Align(Protocol):
-    """Function that aligns the sentences of two documents, around known links."""
-
-    def __call__(
-        self, source: Sequence[str], target: Sequence[str], *, anchors: Anchors = NO_ANCHORS
-    ) -> Alignment:
-        """Return the links."""
-
-
+Align = Callable[..., Alignment]
+"""Function that aligns the sentences of two documents, and by name may have ``anchors``."""
 _EncodeIn = Callable[[str, Sequence[str]], Vectors]
 """Function from a language and ``n`` sentences to their vectors ``(n, dim)``."""
 

@@ -13,9 +13,6 @@ import regex
 
 from bitextfilter.languages import Language
 
-KINDS = ("marks", "spaces", "quotes")
-"""Kinds of deviations: marks of another width, spaces, quotation marks of another language."""
-
 
 class Deviation(NamedTuple):
     """A place where a text is not written as its language is."""
@@ -26,6 +23,7 @@ class Deviation(NamedTuple):
     right: str
     """Text to put there."""
     kind: str
+    """``marks`` of another width, ``spaces``, or ``quotes`` of another language."""
 
 
 _QUOTES = {
@@ -59,6 +57,9 @@ _NEEDLESS = regex.compile(  # but the space of respect before 神
     rf"|(?<=[，。、；：！？])[ \u00a0]++(?!神)(?={_LETTER}|[（「『【《“])"
 )
 _LONE_LETTERS = regex.compile(rf"(?<!{_LETTER})(?:{_LETTER} ){{3,}}{_LETTER}(?!{_LETTER})")
+_WIDE_MARK = regex.compile(  # not between digits
+    rf"(?<=[\p{{L}}\p{{N}})\]”»'\"])(?<!{_LETTER})[，。！？：；](?!{_LETTER}|(?<=\p{{N}}.)\p{{N}})"
+)
 _WIDE_BRACKETS = regex.compile(r"（[^（）]*）")
 _IS_LETTER = regex.compile(_LETTER)
 _QUOTE = regex.compile("[“”„‟«»]")
@@ -129,16 +130,10 @@ def _wide_marks(text: str, spaced: bool) -> Iterator[Deviation]:
 
     *spaced*: words and brackets have a space between.
     """
-    for place, wide in enumerate(text):
-        if wide not in _NARROW or not place:
-            continue
-        before, after = text[place - 1], text[place + 1 : place + 2]
-        beside = before + after
-        if not (before.isalnum() or before in ")]”»'\"") or _IS_LETTER.search(beside):
-            continue
-        if not (before.isdigit() and after.isdigit()):
-            right = _NARROW[wide] + " " * after.isalnum()
-            yield Deviation(place, place + 1, right, "marks")
+    for match in _WIDE_MARK.finditer(text):
+        start, end = match.span()
+        right = _NARROW[match[0]] + " " * text[end : end + 1].isalnum()
+        yield Deviation(start, end, right, "marks")
     for match in _WIDE_BRACKETS.finditer(text):
         start, end = match.span()
         if not _IS_LETTER.search(text[max(0, start - 1) : end + 1]):

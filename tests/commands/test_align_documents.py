@@ -482,6 +482,9 @@ def test_anchors_of_many_documents(files: Files) -> None:
     kept.write_text("two\t[8]:[3,4]\nthree\t[0]:[0]\n")
     done = linked(None, *words, "--keep-going", code=65)
     assert "kept.links:2: no document 'three'" in done.stderr
+    kept.write_text("two\t[8]:[3,4]\n")
+    listed.write_text("".join(json.dumps({**rows[1], "output": str(path)}) + "\n" for path in out))
+    assert "kept.links:1: the document 'two' stands twice" in linked(None, *words, code=65).stderr
     kept.write_text("[8]:[3,4]\n")
     assert "kept.links:1: no link: '[8]:[3,4]'; a line is" in linked(None, *words, code=65).stderr
 
@@ -504,16 +507,29 @@ def test_headings_are_linked_in_their_order(files: Files) -> None:
     assert "kept.links:1: a source sentence stands in two links: this one and a heading" in (
         crossing.stderr
     )
+    kept.write_text("[20]:[22]\n[3]:[9]\n[20]:[22]\n")
+    same = linked(None, *words, "--anchors", kept)
+    assert same.stdout == done.stdout
+    assert "3 anchors" in same.stderr
+    nothing = linked(None, *words, "--chapters", "zzz").stderr
+    assert "0 and 0 lines match --chapters: none is an anchor" in nothing
     files[0].write_text(files[0].read_text() + "# 4\n")
     done = linked(None, *words)
     assert "4 and 3 lines match --chapters: none is an anchor" in done.stderr
     assert links_of(done.stdout) != links
 
 
+def test_chapters_that_take_too_long(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bitextfilter.filters.custom.PATIENCE", 0.1)
+    files[0].write_text("a" * 40 + "!\n")
+    done = linked(None, *files, "--by", "length", "--chapters", "^(a|aa)+$", code=65)
+    assert "--chapters takes too long on 'aaaa" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--chapters", "("], "'(' is no regular expression"),
+        (["--chapters", "("], "regular-expression: '(': missing )"),
         (["--anchors", "x", "--split", "en,de"], "--anchors has numbers of lines"),
         (["--anchors", "x", "-o", "x"], "x is written by this run"),
         (["--anchors", "-"], "stdin can be read once only"),

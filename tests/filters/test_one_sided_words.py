@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.errors import NotFoundError, SettingsError
+from bitextfilter.errors import InputError, NotFoundError, SettingsError
 from bitextfilter.filters import custom
-from bitextfilter.filters.custom import OneSidedWords, _toxic_lists
+from bitextfilter.filters.custom import OneSidedWords, UnwantedWords, _toxic_lists
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.io.files import read_toml
 
@@ -80,3 +80,22 @@ def test_any_spelling_of_a_language_and_a_missing_file() -> None:
     OneSidedWords().prepare(("eng", "nb-NO"))
     with pytest.raises(NotFoundError, match=r"none\.txt"):
         OneSidedWords(source="none.txt").prepare(("en", "de"))
+
+
+@pytest.mark.parametrize(("text", "line"), [("bad\n\n*** 🖕\n", ":3"), ("\n \n", ""), ("", "")])
+@pytest.mark.parametrize("rule", [OneSidedWords, UnwantedWords])
+def test_a_list_that_would_find_nothing(
+    rule: type[OneSidedWords | UnwantedWords], text: str, line: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=rf"list\.txt{line}: no word; write a word or phrase"):
+        rule(source=str(path), target=LIST).prepare(None)
+
+
+def test_case_and_composition_do_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text("pic\nso\u0308t\nsık", encoding="utf-8")
+    rule = UnwantedWords(words=str(path))
+    texts = ["SÖT", "so\u0308t", "PİC", "PIC", "sik", "sik\u0307"]
+    assert rule.check(Pairs(texts, [""] * 6)).keep.tolist() == [False] * 4 + [True, True]

@@ -13,10 +13,10 @@ from bitextfilter.mining import monotonic
 from bitextfilter.mining.anchors import (
     Anchors,
     KnownLink,
-    LinksOfLoners,
-    PossibleLinks,
+    PartCosts,
     align_between,
     anchors_of,
+    links_of_loners,
     problem,
 )
 from bitextfilter.mining.chunks import LinkSettings
@@ -110,7 +110,7 @@ def test_the_cheapest_path_with_the_known_links(seed: int) -> None:
     known = choose.sample(path, choose.randint(0, len(path)))
     assert problem(known, (n, m)) is None
     anchors = anchors_of(known)
-    possible = PossibleLinks(costs, [LinksOfLoners(anchors, (n, m))])
+    possible = PartCosts(costs, Span(0, n, 0, m), [links_of_loners(anchors, (n, m))])
     first = align_between(anchors, possible, [], lambda part, near, _: align(part, near))
     assert [i for link in first for i in link.source] == list(range(n))
     assert [j for link in first for j in link.target] == list(range(m))
@@ -153,6 +153,7 @@ def normed(rows: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> Integers:
     ("known", "expected"),
     [
         ([([0], [0]), ([1, 2], [1]), ([], [2]), ([3], [])], None),
+        ([([0], [0]), ([], [2]), ([0], [0]), ([], [2])], None),  # the same twice
         ([([0, 2], [0])], (0, 0, "the source sentences of a link must be neighbours")),
         ([([0], [0]), ([1], [0, 1])], (1, 0, "a target sentence stands in two links")),
         ([([0], [0]), ([0], [])], (1, 0, "a source sentence stands in two links")),

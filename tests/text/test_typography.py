@@ -13,8 +13,9 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.language import Typography
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.languages import any_language
-from bitextfilter.text.typography import _QUOTES, KINDS, deviations, put_right
+from bitextfilter.text.typography import _QUOTES, deviations, put_right
 
+KINDS = ("marks", "spaces", "quotes")
 PUT_RIGHT = [
     ("zh", "你好,世界!见(下文) 第1,000 页.", "你好，世界！见（下文）第1,000 页."),
     ("zh", "他说 ：“你好!”", "他说：“你好！”"),
@@ -118,3 +119,4 @@ def test_what_cannot_be_done() -> None:
         Repairer(["width", "typography"], "ja")
     both = Repairer(["typography", "no-break-spaces"], "fr")
     assert both("«ab»")[0] == "« ab »"
+    assert Typography().unable(("und", "de")) == {0: "the typography of und is unknown"}

@@ -18,7 +18,7 @@ import click
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS
 from bitextfilter.commands.frame.options import DIGITS, MinScore, as_min_score, flag, option
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.documents import LinkLine, link_line, read_link_lines
 from bitextfilter.io.files import open_input, stream_name
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
@@ -33,6 +33,7 @@ from bitextfilter.mining.chunks import (
 from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
+    from bitextfilter.filters.custom import RegularExpression
     from bitextfilter.io.vectors import GivenVectors
     from bitextfilter.mining.anchors import Anchors, KnownLink
     from bitextfilter.mining.monotonic import Link
@@ -142,19 +143,21 @@ def warn_of_languages(
 Sides = tuple[ReadDocument, ReadDocument]
 
 
-def as_pattern(value: str) -> re.Pattern[str]:
+def as_pattern(value: str) -> RegularExpression:
     """Read a regular expression."""
+    from bitextfilter.filters.custom import RegularExpression
+
     try:
-        return re.compile(value)
-    except re.error as error:
-        raise click.BadParameter(f"{value!r} is no regular expression: {error}") from error
+        return RegularExpression(pattern=value)
+    except SettingsError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 class KnownLinks:
     """What a run knows of the links of documents: --anchors, and headings by --chapters."""
 
     def __init__(
-        self, run: Run, path: str | None, chapters: re.Pattern[str] | None, by_name: bool
+        self, run: Run, path: str | None, chapters: RegularExpression | None, by_name: bool
     ) -> None:
         """Read the file of anchors; *by_name*: each names its document. Raises InputError."""
         self._run, self._chapters, self._by_name = run, chapters, by_name
@@ -176,62 +179,74 @@ class KnownLinks:
         known = [*self._sentences(lines, sides), *self._headings(name, sides)]
         if found := problem(known, (len(sides[0].sentences), len(sides[1].sentences))):
             place, other, reason = found
-            place, other = sorted((place, other), reverse=True)
-            which = "a heading" if place >= len(lines) else f"line {lines[other].number}"
-            reason += "" if place == other else f": this one and {which}"
-            line = lines[min(place, other)] if place >= len(lines) else lines[place]
-            raise InputError(reason, file=self._file, line=line.number, remedy="correct the line")
+            with_heading = place >= len(lines)
+            if place != other:
+                which = "a heading" if with_heading else f"line {lines[other].number}"
+                reason += f": this one and {which}"
+            raise self._error(lines[other if with_heading else place], reason, "correct the line")
         if self._file or self._chapters:
-            self._run.counts["anchors"] += len(known)
+            self._run.counts["anchors"] += len(set(map(str, known)))
         return anchors_of(known)
+
+    def _error(self, line: LinkLine, message: str, remedy: str) -> InputError:
+        return InputError(message, file=self._file, line=line.number, remedy=remedy)
 
     def _named(self, document: str) -> str:
         return plain_name(document) if self._by_name else ""
 
     def see(self, document: str) -> None:
-        """Note that there is a document of this name, whether it can be read or not."""
-        self._seen.add(self._named(document))
+        """Note that there is a document of this name, whether it can be read or not.
+
+        Raises InputError for the second one of a name with anchors.
+        """
+        name = self._named(document)
+        if name in self._seen and name in self._lines:
+            message = f"the document {name!r} stands twice in the list"
+            remedy = 'tell them apart: a JSON object has its own name, "document"'
+            raise self._error(self._lines[name][0], message, remedy)
+        self._seen.add(name)
 
     def finish(self) -> None:
         """Raise InputError for anchors of a document that there was not."""
         for document, (line, *_) in self._lines.items():
             if document not in self._seen:
                 remedy = "name each as the rows do: by its source file, or its name in the list"
-                message = f"no document {document!r}"
-                raise InputError(message, file=self._file, line=line.number, remedy=remedy)
+                raise self._error(line, f"no document {document!r}", remedy)
 
     def _sentences(self, lines: Sequence[LinkLine], sides: Sides) -> Iterator[KnownLink]:
-        """Yield links of sentences for those of lines of the documents."""
-        source, target = (
-            {number: place for place, number in enumerate(side.numbers)} for side in sides
-        )
+        """Yield links of sentences for those of lines."""
+        places = [{number: place for place, number in enumerate(side.numbers)} for side in sides]
         for line in lines:
-            for name, places, numbers in zip(
-                ("source", "target"), (source, target), line.link, strict=True
-            ):
-                if missing := [number for number in numbers if number not in places]:
+            for name, known, numbers in zip(("source", "target"), places, line.link, strict=True):
+                if missing := [number for number in numbers if number not in known]:
                     message = f"line {missing[0]} of the {name} is no sentence"
-                    remedy = "lines are counted from 0, as by --links"
-                    raise InputError(message, file=self._file, line=line.number, remedy=remedy)
-            yield (
-                [source[number] for number in line.link[0]],
-                [target[number] for number in line.link[1]],
-            )
+                    raise self._error(line, message, "lines are counted from 0, as by --links")
+            source, target = line.link
+            yield [places[0][number] for number in source], [places[1][number] for number in target]
 
     def _headings(self, name: str, sides: Sides) -> list[KnownLink]:
         """Return links of the headings of both sides; none where their numbers differ."""
         if self._chapters is None:
             return []
         source, target = (
-            [place for place, text in enumerate(side.sentences) if self._chapters.search(text)]
+            [place for place, text in enumerate(side.sentences) if self._is_heading(text, name)]
             for side in sides
         )
-        if len(source) != len(target):
+        if not len(source) == len(target) > 0:
             self._run.warn(
                 f"{name}: {len(source)} and {len(target)} lines match --chapters: none is an anchor"
             )
             return []
         return [([i], [j]) for i, j in zip(source, target, strict=True)]
+
+    def _is_heading(self, text: str, name: str) -> bool:
+        assert self._chapters is not None
+        try:
+            return self._chapters.found(0, text) is not None
+        except TimeoutError:
+            message = f"--chapters takes too long on {text[:40]!r}"
+            remedy = "simplify it (possessive ++ and *+ never go back)"
+            raise InputError(message, file=name, remedy=remedy) from None
 
 
 _COLUMNS = (
