@@ -24,7 +24,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that 
 sys.dont_write_bytecode = False  # tests and commands are compiled once, not at each start
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-settings.register_profile("gate", deadline=None, max_examples=20)  # machines are busy at times
+settings.register_profile("gate", deadline=None, max_examples=12)  # machines are busy at times
 settings.register_profile("few", deadline=None, max_examples=5)
 settings.register_profile("all", deadline=None, max_examples=200)
 settings.load_profile("gate")

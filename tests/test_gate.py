@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from gate import left_out, spread
+from gate import MOST, left_out, spread
 
 
 @dataclass
@@ -47,3 +47,10 @@ def test_cases_are_left_out(marks: tuple[Any, ...], expected: str) -> None:
 def test_a_case_that_is_not_there_is_an_error() -> None:
     with pytest.raises(ValueError, match="no such cases"):
         left_out(cases("d"))
+
+
+def test_many_cases_without_a_mark_are_a_sample() -> None:
+    for folder, kept in (("tests/io", MOST), ("tests/contract", 30)):
+        found = [Case(f"{folder}/test_x.py::test[{number}]", None) for number in range(30)]
+        out = left_out(found)
+        assert len(found) - len(out) == kept and found[0].nodeid not in out

@@ -83,6 +83,7 @@ def test_tasks_are_asked_for_a_few_ahead(cluster: Cluster, tmp_path: Path) -> No
     assert asked < 20
 
 
+@pytest.mark.gate(0)
 def test_the_task_of_a_dead_worker_goes_to_another(cluster: Cluster, tmp_path: Path) -> None:
     for number in (3, 11):
         (tmp_path / f"dies-{number}").touch()
@@ -92,6 +93,7 @@ def test_the_task_of_a_dead_worker_goes_to_another(cluster: Cluster, tmp_path: P
     assert len(list(tmp_path.glob("prepared-*"))) >= 3
 
 
+@pytest.mark.gate(0)
 @pytest.mark.parametrize(
     ("mark", "message"),
     [
@@ -112,6 +114,7 @@ def test_a_task_that_always_fails_is_reported_after_the_ones_before(
     assert len(list(tmp_path.glob("done-7-*"))) == 3
 
 
+@pytest.mark.gate(0)
 def test_bad_data_is_not_tried_again_and_the_first_counts(cluster: Cluster, tmp_path: Path) -> None:
     for number in (5, 6):
         (tmp_path / f"bad-{number}").touch()
@@ -121,6 +124,7 @@ def test_bad_data_is_not_tried_again_and_the_first_counts(cluster: Cluster, tmp_
     assert len(list(tmp_path.glob("done-5-*"))) == 1
 
 
+@pytest.mark.gate(0)
 def test_an_error_of_the_tasks_comes_after_those_before(cluster: Cluster, tmp_path: Path) -> None:
     def tasks() -> Iterator[int]:
         yield from range(5)

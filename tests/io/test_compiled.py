@@ -111,6 +111,7 @@ def test_a_manifest_names_them(unwanted: str, tmp_path: Path) -> None:
     assert ("tokens" in names) == ("tokens" in built and not unwanted)
 
 
+@pytest.mark.gate(0)
 def test_a_resumed_run_names_those_of_the_run_before(tmp_path: Path) -> None:
     pairs, manifest = tmp_path / "pairs.tsv", tmp_path / "run.json"
     words = ["bitext-score", "-i", pairs, "-o", tmp_path / "out", "--manifest", manifest]

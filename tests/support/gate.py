@@ -1,7 +1,8 @@
 """Which cases of a test the gate runs: ``make check-long`` runs all.
 
 Above a test, ``@pytest.mark.gate(3)`` leaves three of its cases in the gate, spread evenly;
-``@pytest.mark.gate("word", "gran")`` those of these names; ``@pytest.mark.gate(0)`` none.
+``@pytest.mark.gate("word", "gran")`` those of these names; ``@pytest.mark.gate(0)`` none. Of a test
+without a mark it runs at most MOST cases, but in WHOLE all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import pytest
+
+MOST = 12
+WHOLE = ("tests/contract/", "tests/test_")
+"""Files whose cases are no samples: each is a command, a page, a name or a language."""
 
 
 def spread(cases: Sequence[str], count: int) -> list[str]:
@@ -25,16 +30,16 @@ def left_out(items: Iterable[pytest.Item]) -> set[str]:
     """
     tests: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("gate"):
+        if item.get_closest_marker("gate") or not item.nodeid.startswith(WHOLE):
             tests[item.nodeid.partition("[")[0]].append(item)
     out: set[str] = set()
     for test, cases in tests.items():
-        (mark,) = cases[0].iter_markers("gate")
+        marks = next(cases[0].iter_markers("gate"), pytest.mark.gate(MOST).mark).args
         ids = [case.nodeid for case in cases]
-        if mark.args and isinstance(mark.args[0], int):
-            kept = spread(ids, mark.args[0])
+        if marks and isinstance(marks[0], int):
+            kept = spread(ids, marks[0])
         else:
-            kept = [f"{test}[{name}]" for name in mark.args]
+            kept = [f"{test}[{name}]" for name in marks]
             if unknown := set(kept) - set(ids):
                 raise ValueError(f"no such cases: {sorted(unknown)}")
         out |= set(ids) - set(kept)

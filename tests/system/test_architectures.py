@@ -209,7 +209,7 @@ def test_a_bilingual_model(home: Path, architecture: str) -> None:
     assert len(pairs & {*TEST}) >= 0.8 * len(TEST)
 
 
-@pytest.mark.gate("gran")
+@pytest.mark.gate(0)
 @pytest.mark.parametrize("architecture", OF_ONE_LANGUAGE)
 def test_a_model_of_one_language(home: Path, architecture: str) -> None:
     model = trained(home, architecture, OF_ONE_LANGUAGE[architecture], "xh,xh")

@@ -6,12 +6,14 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
 from console import ROOT
 from toys import sentences, toy_model
 
 SCRIPT = ROOT / "examples" / "cascade" / "cascade.sh"
 
 
+@pytest.mark.gate(0)
 def test_nothing_in_the_middle_asks_nothing(tmp_path: Path, commands: Path) -> None:
     rows = [f"{source}\t{target}\tclean" for source, target in zip(*sentences(9, 3), strict=True)]
     (tmp_path / "rows.tsv").write_text("".join(f"{row}\n" for row in rows))
@@ -26,6 +28,7 @@ def test_nothing_in_the_middle_asks_nothing(tmp_path: Path, commands: Path) -> N
     assert (out / "scored.tsv").read_text() == (out / "first.tsv").read_text() != ""
 
 
+@pytest.mark.gate(0)
 def test_the_middle_alone_is_asked(tmp_path: Path, commands: Path) -> None:
     sources, targets = sentences(60, 3)
     rows = [

@@ -115,6 +115,7 @@ def test_a_quarter_is_clean_and_the_rest_of_the_pairs_is_positives(made: Path) -
     assert [row[2] for row in rows] != sorted(row[2] for row in rows)
 
 
+@pytest.mark.gate(0)
 def test_labels_are_counted(made: Path) -> None:
     counts = {row[0]: [int(cell) for cell in row[1:]] for row in table(made / "labels.tsv")}
     for name, place in (("noisy", 0), ("filtered", 2)):
@@ -136,6 +137,7 @@ def scored(folder: Path, made: Path) -> tuple[Path, list[str]]:
     return made, run(folder, RECIPE / "score.sh", made, folder / "translators")
 
 
+@pytest.mark.gate(0)
 def test_scores_stand_beside_their_rows(folder: Path, scored: tuple[Path, list[str]]) -> None:
     output, asked = scored
     names = ["levenshtein", "cosine", "csls", "mlp", "translation", "dual", "nmt+lm", "pivot"]
@@ -155,6 +157,7 @@ def test_scores_stand_beside_their_rows(folder: Path, scored: tuple[Path, list[s
     assert f"--translator {ways}" in asked[2] and "translation,dual,log-linear" in asked[2]
 
 
+@pytest.mark.gate(0)
 def test_a_model_without_a_classifier_has_no_mlp_of_its_own(folder: Path, made: Path) -> None:
     model, output = folder / "encoder", folder / "other"
     model.mkdir()
@@ -170,6 +173,7 @@ def test_a_model_without_a_classifier_has_no_mlp_of_its_own(folder: Path, made: 
     assert "--scores cosine,levenshtein,csls " in asked[0] and "--scores cosine,csls " in asked[2]
 
 
+@pytest.mark.gate(0)
 def test_each_system_gets_as_many_words(folder: Path, scored: tuple[Path, list[str]]) -> None:
     output, _ = scored
     clean = next(int(row[4]) for row in table(output / "labels.tsv") if row[0] == "clean")
@@ -183,6 +187,7 @@ def test_each_system_gets_as_many_words(folder: Path, scored: tuple[Path, list[s
     assert raw.endswith("raw.tsv.gz") and "--scores cosine,csls,mlp" in raw
 
 
+@pytest.mark.gate(0)
 def test_translators_are_trained_once_and_gone_on_with(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "en-de.training").mkdir()
     (tmp_path / "en-de.training" / "state.json").touch()
@@ -195,6 +200,7 @@ def test_translators_are_trained_once_and_gone_on_with(folder: Path, tmp_path: P
     assert run(folder, TRAIN, tmp_path) == []
 
 
+@pytest.mark.gate(0)
 def test_a_translator_from_another_language_reads_all_open_pairs(
     folder: Path, tmp_path: Path
 ) -> None:

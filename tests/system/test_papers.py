@@ -298,6 +298,7 @@ def test_pairs_that_two_scores_judge_differently(tmp_path: Path) -> None:
     assert unknown.returncode == 1 and "no table is called table9" in unknown.stderr
 
 
+@pytest.mark.gate(0)
 def test_pairs_from_tables_of_many_languages_and_their_models(
     data: Path, tmp_path: Path, commands: Path
 ) -> None:
@@ -332,6 +333,7 @@ def test_pairs_from_tables_of_many_languages_and_their_models(
         assert source not in others
 
 
+@pytest.mark.gate(0)
 def test_how_vectors_lie(data: Path, tmp_path: Path, commands: Path) -> None:
     folder = tmp_path / "data"
     verses = [f"Verse {i} | of bread\tVers {i}" for i in (1, 2, 3, 3)]

@@ -102,6 +102,7 @@ def trained(data: Path, tmp_path_factory: pytest.TempPathFactory, commands: Path
     return output
 
 
+@pytest.mark.gate(0)
 def test_the_recipe_makes_a_whole_model(trained: Path, commands: Path) -> None:
     model = load(trained / "en-de")
     assert model.languages == ("en", "de") and model.classifier is not None
@@ -332,6 +333,7 @@ def test_a_classifier_also_learns_from_manuals_and_graded_pairs(
     assert lines(Path(given(words, "--graded"))) == ["e\tf\t1", "e\tg\t0"]
 
 
+@pytest.mark.gate(0)
 def test_a_pair_is_taught_from_where_its_model_is(
     data: Path, stubs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -476,6 +478,7 @@ def test_the_curve_draws_from_each_file_its_share(data: Path, stubs: Path, tmp_p
     assert (output / "40" / "pairs").exists() and not (output / "40" / "stages.tsv").exists()
 
 
+@pytest.mark.gate(0)
 def test_a_crawl_is_judged_and_the_score_learns(tmp_path: Path, commands: Path) -> None:
     model = toys.toy_model(tmp_path / "model")
     sources, targets = toys.sentences(160, seed=4)

@@ -460,6 +460,7 @@ def taught(home: Path, lessons: Path, output: str, *more: object, code: int = 0)
     return bitext("train-encoder", *arguments, *more, code=code)
 
 
+@pytest.mark.gate(0)
 def test_a_language_is_taught_by_vectors_alone(home: Path, lessons: Path) -> None:
     given = [
         w for n in ("aa", "ce") for w in ("--taught", f"{n}={lessons / n}", lessons / f"{n}.npy")

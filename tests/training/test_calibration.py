@@ -81,6 +81,7 @@ def test_held_out_rows_were_not_seen() -> None:
         assert len(scores) == len(one.right) and scores.max() < 0.5
 
 
+@pytest.mark.gate(0)
 def test_damaged_rows_count_as_wrong(groups: list[LabelledInputs]) -> None:
     noise = np.zeros((500, len(INPUTS)))
     noise[:, INPUTS.index("copied")] = 0.95

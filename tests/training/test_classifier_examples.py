@@ -103,6 +103,7 @@ if __name__ == "__main__":
 _KINDS = ("positives", "negatives", "contrasts")
 
 
+@pytest.mark.gate(0)
 def test_examples_are_always_the_same(tmp_path: Path) -> None:
     """Whatever the order of sets, and the number of threads."""
     sides = toys.sentences(200, seed=3, lengths=(3, 20))
