@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 MOST = 12
-WHOLE = ("tests/contract/", "tests/test_")
-"""Files whose cases are no samples: each is a command, a page, a name or a language."""
+WHOLE = ("tests/contract/", "tests/test_", "tests/encoders/test_contract", "tests/filters/test_")
+"""Files whose cases are no samples: each is a command, a page, a language, an encoder or a rule."""
 
 
 def spread(cases: Sequence[str], count: int) -> list[str]:
