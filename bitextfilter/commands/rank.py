@@ -154,8 +154,9 @@ def main(run: Run, settings: _Settings, budget: Budget, cut: CutMeasure) -> None
     if cut.similarity is not None and (settings.scores or not settings.by_name):
         wanted = "a --min-score by name, as balanced; --column names the measure of --scores"
         raise click.UsageError(f"--similarity is for {wanted}")
-    if settings.scores and is_given("model") and budget.unit != "subwords":
-        raise click.UsageError("with --scores, --model is for --count subwords")
+    for name in ("model", "languages") if settings.scores and budget.unit != "subwords" else ():
+        if is_given(name):
+            raise click.UsageError(f"with --scores, --{name} is for --count subwords")
     shared = _read_scores(run, settings) if settings.scores else None
     incoming = _Incoming(run, settings, budget, shared)
     output = run.output()

@@ -180,6 +180,7 @@ def test_several_measures(calibrated: Path, tmp_path: Path) -> None:
         ("rank", "--scores FILE --column mlp", 78, "no scores by mlp, only by probability"),
         ("rank", "--scores FILE --similarity mlp", 2, "--column names the measure of --scores"),
         ("rank", "--scores FILE --model en-de", 2, "--model is for --count subwords"),
+        ("rank", "--scores FILE --languages en,de", 2, "--languages is for --count subwords"),
         ("rank", "--scores no.parquet", 66, "no.parquet"),
     ],
 )
