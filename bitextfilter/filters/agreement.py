@@ -131,6 +131,7 @@ _PLACEHOLDER = regex.compile(
     r"(?P<kind>[diouxXeEfgGaAcspnm@])"
     r"|(?P<named>%L?[1-9][0-9]?)(?![0-9$])"
 )
+_FIGURE_AND_SIGN, _FROM_SIGNS = re.compile(r"[0-9]\s?%"), re.compile(r"%\S*")
 _TIME_FORMAT = regex.compile(r"%[-_^#0]?[HIMYByb](?!\p{L})")
 _INTEGER = dict.fromkeys("diu", "d")
 
@@ -235,7 +236,13 @@ class Placeholders(_Copied):
             seen.add(whole)
 
     def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
-        """Leave out per cent as Turkish and Basque write them: ``%40``."""
+        """Leave out per cent as Turkish and Basque write them: ``%40``.
+
+        Text that is the same from each ``%`` to the next space needs no reading.
+        """
+        plain = "{" not in source + target and not _FIGURE_AND_SIGN.search(f"{source} {target}")
+        if plain and _FROM_SIGNS.findall(source) == _FROM_SIGNS.findall(target):
+            return (), ()
         one, other = super().unmatched(source, target, languages)
         return (
             [item for item in one if not _is_percentage(item, target)],

@@ -10,16 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \
+    && !defined(PLAIN)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
+
 #define TABLES 32
 #define CODES 0x110000
 #define LINE_END '\n'
 #define FLUSH 255 /* characters that a byte can count */
 
-typedef uint8_t Bytes __attribute__((vector_size(16)));
-
-typedef struct {
-    Bytes low, high;
-} Row; /* a byte for each table */
+typedef uint8_t Row __attribute__((vector_size(TABLES), aligned(1))); /* a byte for each table */
 
 typedef struct {
     const uint8_t *data;
@@ -42,13 +45,13 @@ typedef struct {
 
 /* answers x stride, and of each sentence. */
 typedef struct {
-    int32_t *answers;
-    int32_t *lengths, *longest;
+    int64_t *answers;
+    int64_t *lengths, *longest;
     uint32_t *meetings;
     int64_t stride; /* not near a multiple of a page, or the answers fight for the cache */
 } Facts;
 
-int64_t facts_layout(void) { return 1; }
+int64_t facts_layout(void) { return 2; }
 
 static inline uint32_t next_code(const uint8_t **place)
 {
@@ -70,92 +73,97 @@ static inline uint32_t next_code(const uint8_t **place)
     return (code & 0x07) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
 }
 
-static inline void add(Row *sum, const Row *row)
-{
-    sum->low += row->low;
-    sum->high += row->high;
-}
+enum { CHARACTERS, WORDS, LONE, COUNTS }; /* LONE: words of one character */
 
-static void flush(Row *sum, int32_t *total, int64_t tables)
-{
-    uint8_t bytes[TABLES];
-    memcpy(bytes, sum, TABLES);
-    for (int64_t table = 0; table < tables; table++)
-        total[table] += bytes[table];
-    memset(sum, 0, sizeof *sum);
-}
-
+/* A count of a table is that of *last*, of the last FLUSH characters at most, and that of *before*
+ * if the sentence is *longer* than that. */
 typedef struct {
-    int32_t characters[TABLES], words[TABLES], lone[TABLES]; /* lone: words of one character */
-    int32_t length, longest;
+    Row last[COUNTS];
+    int32_t before[COUNTS][TABLES];
+    int64_t length, longest;
     uint32_t meetings;
+    int longer;
 } Sentence;
 
-/* Take a character in: *stop* is 255 after a word, else 0. A word is the bitwise or of its
- * characters so far. There is no branch for the ends of words: they come unforeseen. */
-static inline void join(Bytes *word, Bytes *words, Bytes row, uint8_t stop)
+static void flush(Sentence *sentence)
 {
-    Bytes stopped = (Bytes){0} + stop;
-    *words += *word & stopped;
-    *word = (*word | row) & ~stopped;
+    if (!sentence->longer)
+        memset(sentence->before, 0, sizeof sentence->before);
+    sentence->longer = 1;
+    for (int count = 0; count < COUNTS; count++)
+        for (int64_t table = 0; table < TABLES; table++)
+            sentence->before[count][table] += sentence->last[count][table];
+    memset(sentence->last, 0, sizeof sentence->last);
 }
 
-/* Words end at the kinds with 255 in *ends*. */
-static void read_sentence(
+/* Words end at the kinds with 255 in *ends*. A word is the bitwise or of its characters so far. There
+ * is no branch for the ends of words: they come unforeseen. */
+WIDE static void read_sentence(
     const uint8_t *place, const uint8_t *end, const Kinds *known, const uint8_t *ends, Sentence *out)
 {
-    Row counts = {{0}, {0}}, words = {{0}, {0}}, lone = {{0}, {0}}, word = {{0}, {0}};
+    Row counts = {0}, words = {0}, lone = {0}, word = {0};
     uint32_t before = 0, meetings = 0;
-    int32_t size = 0, longest = 0;
-    memset(out, 0, sizeof *out);
-    for (int open = 1; open;) {
+    int64_t size = 0, longest = 0;
+    out->length = out->longer = 0;
+    for (;;) {
         int left = FLUSH;
         for (; left && place < end; left--) {
             uint8_t kind = known->kinds[next_code(&place)], stop = ends[kind];
-            const Row *row = &known->members[kind];
+            Row row = known->members[kind], stopped = (Row){0} + stop;
             meetings |= before & known->second[kind];
             before = known->first[kind];
-            add(&counts, row);
+            counts += row;
             if (stop && size == 1)
-                add(&lone, &word);
-            join(&word.low, &words.low, row->low, stop);
-            join(&word.high, &words.high, row->high, stop);
+                lone += word;
+            words += word & stopped;
+            word = (word | row) & ~stopped;
             size = (size + 1) & (stop - 1) >> 8;
             longest = size > longest ? size : longest;
         }
-        open = place < end;
-        if (!open) {
-            add(&words, &word);
-            if (size == 1)
-                add(&lone, &word);
-        }
         out->length += FLUSH - left;
-        flush(&counts, out->characters, known->tables);
-        flush(&words, out->words, known->tables);
-        flush(&lone, out->lone, known->tables);
+        if (place == end)
+            words += word;
+        if (place == end && size == 1)
+            lone += word;
+        out->last[CHARACTERS] = counts;
+        out->last[WORDS] = words;
+        out->last[LONE] = lone;
+        if (place == end)
+            break;
+        flush(out);
+        counts = words = lone = (Row){0};
     }
     out->longest = longest;
     out->meetings = meetings | (before & known->second[known->kinds[LINE_END]]);
 }
 
+static inline int64_t count_of(const Sentence *sentence, int count, int32_t table)
+{
+    int32_t before = sentence->longer ? sentence->before[count][table] : 0;
+    return before + sentence->last[count][table];
+}
+
 /* All facts of a side. Table 1 has the scripts without spaces between words. */
 void side_facts(const Side *side, const Kinds *known, const Facts *facts)
 {
-    Sentence both[2], *plain = &both[0], *spaced = &both[1];
+    Sentence both[2], *plain = &both[0];
     for (int64_t index = 0; index < side->count; index++) {
         const uint8_t *start = side->data + side->starts[index];
         const uint8_t *end = side->data + side->ends[index];
+        const Sentence *spaced = plain;
         read_sentence(start, end, known, known->spaces, plain);
-        if (plain->characters[1])
-            read_sentence(start, end, known, known->breaks, spaced);
-        const int32_t *words = plain->characters[1] ? spaced->words : plain->words;
-        const int32_t *counts[] = {plain->characters, plain->words, plain->lone, words};
+        if (count_of(plain, CHARACTERS, 1)) {
+            read_sentence(start, end, known, known->breaks, &both[1]);
+            spaced = &both[1];
+        }
         for (int64_t answer = 0, cell = index; answer < known->answers; answer++) {
-            facts->answers[cell] = counts[known->asked[answer] / TABLES][known->asked[answer] % TABLES];
+            int32_t count = known->asked[answer] / TABLES, table = known->asked[answer] % TABLES;
+            facts->answers[cell] =
+                count == COUNTS ? count_of(spaced, WORDS, table) : count_of(plain, count, table);
             cell += facts->stride;
         }
         facts->lengths[index] = plain->length;
-        facts->longest[index] = plain->characters[1] ? spaced->longest : plain->longest;
+        facts->longest[index] = spaced->longest;
         facts->meetings[index] = plain->meetings;
     }
 }
@@ -232,14 +240,15 @@ int64_t side_repeats(
     return 0;
 }
 
-/* The runs of characters of a table whose sketch may be known: their sentences and sketches.
+/* The runs of characters of a table whose sketch may be known: their sentences, their places among
+ * the runs of the sentence, and their sketches.
  *
  * bits: of 2^15 first bits of a sketch, those of the known ones. Of more than *room* runs only
  * their number is returned; -1 where there is no memory.
  */
 int64_t side_sketches(
     const Side *side, const uint8_t *table, const uint32_t *lower, uint32_t spread,
-    const uint8_t *bits, int64_t room, int64_t *sentences, uint32_t *sketches)
+    const uint8_t *bits, int64_t room, int64_t *sentences, int64_t *places, uint32_t *sketches)
 {
     int64_t hits = 0;
     uint32_t *codes = room_for(side), *edges = room_for(side);
@@ -268,6 +277,7 @@ int64_t side_sketches(
                 continue;
             if (hits < room) {
                 sentences[hits] = index;
+                places[hits] = bound / 2;
                 sketches[hits] = sketch;
             }
             hits++;

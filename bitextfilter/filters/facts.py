@@ -29,7 +29,7 @@ _MOST = 32
 _MOST_KINDS = 256
 _CODES = 0x110000
 _LINE_END = 0x0A
-_PAGE, _LINE = 1024, 16
+_PAGE, _LINE = 512, 8
 """Numbers in a page of memory, and in a line of the cache."""
 
 SPREAD = np.uint32(0x9E3779B1)
@@ -70,7 +70,8 @@ class _Facts(Record):
 
     _fields_ = fields(
         {
-            **dict.fromkeys(("answers", "lengths", "longest", "meetings"), array_of(np.int32)),
+            **dict.fromkeys(("answers", "lengths", "longest"), array_of(np.int64)),
+            "meetings": array_of(np.int32),
             "stride": INTEGER,
         }
     )
@@ -80,12 +81,12 @@ _SIDE, _SIGNS, _U32 = ctypes.POINTER(_Side), array_of(np.bool_, np.uint8), array
 LIBRARY = CompiledLibrary(
     __file__,
     "facts",
-    layout=1,
+    layout=2,
     side_facts=(None, _SIDE, ctypes.POINTER(_Kinds), ctypes.POINTER(_Facts)),
     side_repeats=(INTEGER, _SIDE, INTEGER, INTEGER, INTEGER, _SIGNS, _SIGNS),
     side_sketches=(
         *(INTEGER, _SIDE, _SIGNS, _U32, ctypes.c_uint32),
-        *(_SIGNS, INTEGER, array_of(np.int64), _U32),
+        *(_SIGNS, INTEGER, array_of(np.int64), array_of(np.int64), _U32),
     ),
     pair_bags=(None, _SIDE, _SIDE, _SIGNS, array_of(np.int32)),
 )
@@ -222,7 +223,7 @@ class FactReader:
         if sizes != self._learnt:
             known = _known(self._counts.copy(), self._meetings.copy())
             self._known, self._learnt = known or self._known, sizes
-        return None if self._known is None else Facts(self, self._known, library, texts)
+        return None if self._known is None else Facts.read(self, self._known, library, texts)
 
     def ask(self, count: str, sort: Sort) -> None:
         """Count a sort in the batches to come, if there is room."""
@@ -235,6 +236,10 @@ class FactReader:
             self._meetings[_key(first), _key(second)] = first, second
 
 
+_Others = tuple[Integers, Integers, NDArray[np.int32]]
+"""Lengths, longest words and meetings, as ``facts.c`` writes them."""
+
+
 class Facts:
     """Facts of the n sentences of a batch, ``(n,)`` each.
 
@@ -243,22 +248,34 @@ class Facts:
     """
 
     def __init__(
-        self, reader: FactReader, known: _Known, library: ctypes.CDLL, texts: Utf8
+        self, reader: FactReader, known: _Known, answers: Integers, others: _Others
     ) -> None:
-        self._reader, self._known = reader, known
+        """Take the answers to what is known, ``(m, n)``, and the other facts."""
+        for array in (answers, *others):
+            array.flags.writeable = False
+        self._reader, self._known, self._answers = reader, known, answers
+        self.word_counts: Integers = answers[0]
+        self.unspaced: Integers = answers[1]
+        self.lengths, self.longest, self._met = others
+
+    @classmethod
+    def read(cls, reader: FactReader, known: _Known, library: ctypes.CDLL, texts: Utf8) -> Facts:
+        """Read the facts in one pass."""
         count = len(texts.starts)
         stride = -(-count // _PAGE) * _PAGE + _LINE
-        answers = np.empty((len(known.kinds.values["asked"]), stride), dtype=np.int32)
-        lengths, longest, self._met = (np.empty(count, dtype=np.int32) for _ in range(3))
+        answers = np.empty((len(known.kinds.values["asked"]), stride), dtype=np.int64)
+        lengths, longest = (np.empty(count, dtype=np.int64) for _ in range(2))
+        met = np.empty(count, dtype=np.int32)
         facts = _Facts(
-            answers=answers, stride=stride, lengths=lengths, longest=longest, meetings=self._met
+            answers=answers, stride=stride, lengths=lengths, longest=longest, meetings=met
         )
         library.side_facts(_side(texts), known.kinds, facts)
-        self._answers = answers[:, :count]
-        self.lengths: Integers = lengths.astype(np.int64)
-        self.longest: Integers = longest.astype(np.int64)
-        self.word_counts: Integers = self._answers[0].astype(np.int64)
-        self.unspaced: Integers = self._answers[1].astype(np.int64)
+        return cls(reader, known, answers[:, :count], (lengths, longest, met))
+
+    def at(self, places: Integers) -> Facts:
+        """Return the facts of the sentences at these places, ``(m,)``."""
+        others = self.lengths[places], self.longest[places], self._met[places]
+        return Facts(self._reader, self._known, self._answers[:, places], others)
 
     def count(self, what: str, sort: Sort) -> Integers | None:
         """Count characters of a sort, words that have one or are one (``lone``), ``(n,)``.
@@ -270,7 +287,7 @@ class Facts:
         if place is None:
             self._reader.ask(what, sort)
             return None
-        return np.asarray(self._answers[place].astype(np.int64))
+        return np.asarray(self._answers[place])
 
     def meetings(self, first: Sort, second: Sort) -> Mask | None:
         """Return the sentences where the one sort is just before the other, ``(n,)``, if known."""
@@ -299,30 +316,52 @@ def repeats(texts: Utf8, times: int, spaces: int, longest: int) -> tuple[Mask, I
     return None if failed else (found.astype(bool), np.flatnonzero(sizes))
 
 
-def sketched(texts: Utf8, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArray[Any]] | None:
-    """Find the runs of alphabetic characters whose sketch is one of these.
+class LikeWords(NamedTuple):
+    """Runs of alphabetic characters with a known sketch (``BatchSide.sketches``), ``(hits,)``."""
 
-    Returns the sentence and the sketch of each, ``(hits,)``: see ``BatchSide.sketches``. None
-    where the library is missing.
+    sentences: Integers
+    places: Integers
+    """Among the runs of its sentence, from 0."""
+    known: Integers
+    """Which of the known sketches it has."""
+
+    @classmethod
+    def among(
+        cls,
+        known: NDArray[np.uint32],
+        sentences: Integers,
+        places: Integers,
+        sketches: NDArray[np.uint32],
+    ) -> LikeWords:
+        """Return the runs whose sketch is one of the *known* ones, which ascend."""
+        at = np.searchsorted(known, sketches)
+        same = np.flatnonzero(at < len(known))
+        same = same[known[at[same]] == sketches[same]]
+        return cls(sentences[same], places[same], at[same])
+
+
+def sketched(texts: Utf8, known: NDArray[np.uint32]) -> LikeWords | None:
+    """Find the runs of alphabetic characters whose sketch is one of these, which ascend.
+
+    None where the library is missing.
     """
     library = LIBRARY.open()
     if library is None:
         return None
-    bits = np.zeros(1 << _SKETCH_BITS, dtype=bool)
-    bits[sketches >> np.uint32(32 - _SKETCH_BITS)] = True
-    packed = np.packbits(bits, bitorder="little")
     tables = characters.is_alphabetic(), characters.lower_case()
-    side, room, hits = _side(texts), 0, len(texts.starts)
-    sentences, found = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32)
+    bits = np.zeros(1 << _SKETCH_BITS, dtype=bool)
+    bits[known >> np.uint32(32 - _SKETCH_BITS)] = True
+    packed = np.packbits(bits, bitorder="little")
+    side, room, hits = _side(texts), -1, len(texts.starts)
     while hits > room:
         room = hits
-        sentences, found = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.uint32)
-        rest = packed, room, sentences, found
-        hits = library.side_sketches(side, *tables, int(SPREAD), *rest)
+        sentences, places = (np.empty(room, dtype=np.int64) for _ in range(2))
+        sketches = np.empty(room, dtype=np.uint32)
+        found = sentences, places, sketches
+        hits = library.side_sketches(side, *tables, int(SPREAD), packed, room, *found)
     if hits < 0:
         return None
-    sure = np.isin(found[:hits], sketches)
-    return sentences[:hits][sure], found[:hits][sure]
+    return LikeWords.among(known, sentences[:hits], places[:hits], sketches[:hits])
 
 
 def distance_bounds(one: Utf8, other: Utf8, asked: Mask) -> Integers | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.filters import facts
-from bitextfilter.filters.facts import SPREAD, FactReader, Facts, Sort, holds
+from bitextfilter.filters.facts import SPREAD, FactReader, Facts, LikeWords, Sort, holds
 from bitextfilter.io.columns import Utf8, Utf8Texts, utf8_of
 from bitextfilter.languages import any_language
 from bitextfilter.text import characters
@@ -51,6 +51,8 @@ class BatchSide:
         """Return the sentences at these places, ascending, shape ``(m,)``."""
         side = BatchSide(_chosen(self.sentences, places), self._tag)
         side.reader = self.reader
+        if "_facts" in vars(self) and self._facts is not None:
+            side._facts = self._facts.at(places)
         return side
 
     @functools.cached_property
@@ -128,18 +130,15 @@ class BatchSide:
         found[ends[self.ends[ends] > met]] = True
         return found
 
-    def words_like(self, sketches: NDArray[np.uint32]) -> tuple[Integers, NDArray[np.uint32]]:
-        """Return the sentences and the sketches of runs of letters with one of these sketches.
-
-        Shape ``(hits,)`` each.
-        """
-        found = facts.sketched(self.utf8, sketches) if self.reader else None
+    def words_like(self, known: NDArray[np.uint32]) -> LikeWords:
+        """Return the runs of letters with one of some *known* sketches, which ascend."""
+        found = facts.sketched(self.utf8, known) if self.reader else None
         if found is not None:
             return found
         first, last = self.letter_runs
-        here = self.sketches(first, last)
-        known = np.isin(here, sketches)
-        return np.searchsorted(self.ends, first[known]), here[known]
+        sentences = np.searchsorted(self.ends, first)
+        places = np.arange(len(first)) - np.searchsorted(first, self.starts)[sentences]
+        return LikeWords.among(known, sentences, places, self.sketches(first, last))
 
     def repeats(self, times: int, spaces: int, longest: int) -> tuple[Mask, Integers] | None:
         """Return the sentences that may repeat a piece: see ``facts.repeats``."""
@@ -392,10 +391,10 @@ class Pairs:
 
     def at(self, places: Integers) -> Pairs:
         """Return the pairs at these places, shape ``(m,)``."""
-        texts = [_chosen(side.sentences, places) for side in self.sides]
         column = self._column and (lambda name: self.column(name)[places])
-        pairs = Pairs(texts[0], texts[1] if len(texts) > 1 else None, self._tags, column)
-        return pairs.read_by(self.source.reader)
+        pairs = Pairs([], None if len(self.sides) == 1 else [], self._tags, column)
+        pairs.sides = tuple(side.at(places) for side in self.sides)
+        return pairs
 
     def read_by(self, reader: FactReader | None) -> Pairs:
         """Let a reader read the facts of the sides; return the pairs themselves."""

@@ -227,7 +227,9 @@ def _sums(mask: Mask, size: int) -> Integers:
 def _spaces() -> Mask:
     """Return the table of white space in regular expressions."""
     table = np.zeros(sys.maxunicode + 1, dtype=bool)
-    table[[code for code in range(0x3001) if regex.match(r"\s", chr(code))]] = True
+    table[[space.start() for space in regex.finditer(r"\s", "".join(map(chr, range(0x3001))))]] = (
+        True
+    )
     return table
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import LanguagePair, PairFault, SideBounded, SideFault
 from bitextfilter.settings import from_0, setting
 from bitextfilter.text import characters
+from bitextfilter.text.units import pieces_at
 
 _LONGEST = 10_000
 """Characters of a side that are compared: the time grows with their square."""
@@ -210,7 +211,7 @@ class GluedWords(PairFault):
             joints = [joint.start() for joint in _JOINT.finditer(text)]
             if len(joints) <= self.maximum:
                 continue
-            found = chain.from_iterable(map(_GLUED.findall, _words_at(joints, text)))
+            found = chain.from_iterable(map(_GLUED.findall, pieces_at(joints, text)))
             glued = [word for word in found if not _has_stem(other, word)]
             if len(glued) > self.maximum:
                 return f"{len(glued)}>{self.maximum}:{glued[0]}"
@@ -219,16 +220,6 @@ class GluedWords(PairFault):
 
 _JOINT = regex.compile(r"\p{Ll}[.!?]?\p{Lu}")
 """Each glued word has one of its own."""
-
-
-def _words_at(places: Iterable[int], text: str) -> Iterator[str]:
-    """Yield the words between spaces at ascending *places*, each once."""
-    end = -1
-    for place in places:
-        if place > end:
-            start = text.rfind(" ", 0, place) + 1
-            end = text.find(" ", place) % (len(text) + 1)  # -1: the end
-            yield text[start:end]
 
 
 _ENDING, _PREFIX, _NAME = 3, 2, 3

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
-from string import ascii_letters
+from string import ascii_letters, ascii_uppercase, digits
 
 import numpy as np
 import regex
@@ -22,6 +23,7 @@ from bitextfilter.filters.rule import PATIENCE, LanguagePair, SideBounded, SideF
 from bitextfilter.io.files import read_lines
 from bitextfilter.settings import from_1, setting
 from bitextfilter.text import characters, misreading
+from bitextfilter.text.units import pieces_at
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,21 @@ class BadEncoding(SideFault):
     origin = "Bicleaner no_bad_encoding (there: any capital A with tilde or circumflex)"
 
     def suspects(self, side: BatchSide) -> Mask:
-        """Select sentences where a starting character meets a continuing one."""
-        return side.meeting(*misreading.STARTS) | (side.counted(misreading.ALONE) > 0)
+        """Select sentences where characters meet that may be damage, or one is alone."""
+        within = _letters_but_capitals(), misreading.WITHIN
+        met = (misreading.STARTS, within, *misreading.REMAINING)
+        found = np.any([side.meeting(*both) for both in met], axis=0)
+        return np.asarray(found | (side.counted(misreading.ALONE) > 0))
 
     def fault(self, sentence: str) -> str | None:
         return misreading.damage(sentence)
+
+
+@functools.cache
+def _letters_but_capitals() -> Mask:
+    table: Mask = characters.in_category("L", "M", "N").copy()
+    table[[*map(ord, ascii_uppercase + digits)]] = False
+    return table
 
 
 @dataclass(frozen=True)
@@ -110,7 +122,10 @@ _URL = regex.compile(
     rf"(?:{_DOMAINS})(?:/[!-~]*|(?![\w.]))",
     regex.IGNORECASE,
 )
-_URL_SIGN = re.compile(rf"://|@|[wW]{{3}}\.|\.(?i:{_DOMAINS})(?![A-Za-z0-9_.])")
+_URL_SIGN = re.compile(  # a set of first characters is quickly looked for
+    r"[:@wW.](?:(?<=:)//|(?<=@)|(?<=[wW])[wW]{2}\."
+    rf"|(?<=\.)(?i:{_DOMAINS})(?![A-Za-z0-9_.]))"
+)
 """Each match of ``_URL`` has one of these."""
 
 
@@ -147,12 +162,12 @@ class Urls(SideBounded):
         tokens = side.letter_tokens if self.count == "words" and len(places) else shares
         for index in places.tolist():
             sentence = side.sentences[index]
-            signs = set(_URL_SIGN.findall(sentence))
+            signs = [sign.start() for sign in _URL_SIGN.finditer(sentence)]
             if not signs:
                 continue
             words = sentence.split()
-            some = (_URL.findall(word) for word in words if any(sign in word for sign in signs))
-            found = [*chain.from_iterable(some)]
+            marked = " ".join(pieces_at(signs, sentence)).split()
+            found = [*chain.from_iterable(map(_URL.findall, marked))]
             if self.count == "words":
                 shares[index] = len(found) / max(1, len(found), tokens[index])
             else:
@@ -306,7 +321,8 @@ class _Patterns:
 
     def __init__(self, path: str) -> None:
         """Read the file; an expression without words may match any text."""
-        self._by_word: dict[str, list[regex.Pattern[str]]] = {}
+        self._by_word: dict[str, list[tuple[regex.Pattern[str], float]]] = {}
+        """The expressions, and among how many first words of a text each word must be."""
         self._anywhere: list[regex.Pattern[str]] = []
         self._quick = path == _BUILT_IN
         for number, line in enumerate(read_lines(path), start=1):
@@ -320,50 +336,62 @@ class _Patterns:
             except regex.error as error:
                 reason = f"{path}:{number}: not a regular expression: {error}"
                 raise SettingsError(reason) from error
-            for word in words.split():
-                self._by_word.setdefault(word, []).append(pattern)
+            for written in words.split():
+                word, _, first = written.partition("/")
+                self._by_word.setdefault(word, []).append((pattern, float(first or "inf")))
             if not words:
                 self._anywhere.append(pattern)
 
     def of(self, words: Iterable[str]) -> Iterator[regex.Pattern[str]]:
         """Yield the patterns that may match a text of *words*."""
         for word in words:
-            yield from self._by_word.get(word, ())
+            yield from (pattern for pattern, _ in self._by_word.get(word, ()))
         yield from self._anywhere
 
     def suspects(self, side: BatchSide) -> Mask:
         """Return the sentences that may match, by sketches of their words, shape ``(n,)``."""
         if self._anywhere:
             return np.ones(len(side), dtype=bool)
-        sentences, sketches = side.words_like(self._sketches)
-        signs = np.flatnonzero(side.counted("©"))
-        found = np.zeros(len(side), dtype=bool)
-        found[signs] = True
+        words = side.words_like(self._sketches)
+        found = np.asarray(side.counted("©") > 0)
         if not self._quick:
-            found[sentences] = True
+            found[words.sentences] = True
             return found
-        hits = zip(sentences.tolist(), side.at(sentences).sentences, sketches.tolist(), strict=True)
-        for place, sentence, sketch in hits:
-            quick = len(sentence) <= _SHORT and "İ" not in sentence  # it makes two of a word
-            for pattern in self._by_sketch[sketch]:
-                if not quick or pattern.search(sentence):
-                    found[place] = True
-                    break
+        near = np.flatnonzero(words.places < self._first[words.known])
+        hits = words.sentences[near].tolist(), words.known[near].tolist()
+        for place, known in zip(*hits, strict=True):
+            if not found[place]:
+                sentence = side.sentences[place]
+                quick = len(sentence) <= _SHORT and "İ" not in sentence  # it makes two of a word
+                found[place] = not quick or any(
+                    pattern.search(sentence) for pattern, _ in self._by_sketch[known]
+                )
         return found
 
     @functools.cached_property
-    def _by_sketch(self) -> dict[int, list[regex.Pattern[str]]]:
-        """The patterns of the words that share a sketch."""
-        found: dict[int, list[regex.Pattern[str]]] = {}
-        for sketch, patterns in zip(self._sketches.tolist(), self._by_word.values(), strict=True):
+    def _sketched(self) -> dict[int, list[tuple[regex.Pattern[str], float]]]:
+        """The expressions of the words that share a sketch, by ascending sketches."""
+        words = BatchSide(list(self._by_word))
+        found: dict[int, list[tuple[regex.Pattern[str], float]]] = {}
+        sketches = words.sketches(words.starts, words.ends).tolist()
+        for sketch, patterns in sorted(
+            zip(sketches, self._by_word.values(), strict=True), key=itemgetter(0)
+        ):
             found.setdefault(sketch, []).extend(patterns)
         return found
 
     @functools.cached_property
     def _sketches(self) -> NDArray[np.uint32]:
-        """The sketch of each word."""
-        words = BatchSide(list(self._by_word))
-        return words.sketches(words.starts, words.ends)
+        return np.array(list(self._sketched), dtype=np.uint32)
+
+    @functools.cached_property
+    def _by_sketch(self) -> list[list[tuple[regex.Pattern[str], float]]]:
+        return list(self._sketched.values())
+
+    @functools.cached_property
+    def _first(self) -> Floats:
+        """Among how many first words of a text each sketch must be."""
+        return np.array([max(most for _, most in some) for some in self._by_sketch])
 
 
 _read = functools.lru_cache(_Patterns)

@@ -238,27 +238,53 @@ LINE_BYTES = 1 << 26
 """The longest line that is read, 64 MiB: a longer one is no text, or not cut into lines."""
 
 
+_BLOCK_BYTES = 1 << 16
+
+
 def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
     """Yield the lines of a binary *stream*, each with its ending, split at ``\\n`` only.
 
     Raises InputError naming the line where the stream cannot be read or unpacked any further, or
-    that is longer than LINE_BYTES.
+    that is longer than LINE_BYTES. Reads ahead, but does not wait for more than a line.
     """
-    number, most = 0, LINE_BYTES
-    readline = getattr(stream, "readline", None)
-    lines = iter(partial(readline, most + 1), b"") if readline else stream
+    number = 0
     try:
-        for line in lines:
-            number += 1
-            if len(line) > most:
-                message = f"the line is longer than {most >> 20} MiB"
-                raise InputError(message, file=name, line=number, remedy=_LONG)
-            yield line
+        for lines in _blocks_of_lines(stream):
+            yield from lines
+            number += len(lines)
+    except _LongLineError:
+        message = f"the line is longer than {LINE_BYTES >> 20} MiB"
+        raise InputError(message, file=name, line=number + 1, remedy=_LONG) from None
     except BitextError:  # of a stream that names its own files
         raise
     except Exception as error:  # each unpacker has errors of its own
         message = f"cannot be read any further: {error}"
         raise InputError(message, file=name, line=number + 1) from error
+
+
+class _LongLineError(Exception):
+    """A line is longer than LINE_BYTES."""
+
+
+def _blocks_of_lines(stream: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield the lines that are read at a time; what is read may begin and end within a line."""
+    read = getattr(stream, "read1", None)
+    begun, size = list[bytes](), 0
+    for block in iter(partial(read, min(_BLOCK_BYTES, LINE_BYTES)), b"") if read else stream:
+        first, *lines = io.BytesIO(block).readlines()
+        begun.append(first)
+        size += len(first)
+        if size > LINE_BYTES:
+            raise _LongLineError
+        if not first.endswith(b"\n"):
+            continue
+        whole, begun, size = b"".join(begun), [], 0
+        if lines and not lines[-1].endswith(b"\n"):
+            begun = [lines.pop()]
+            size = len(begun[0])
+        yield [whole, *lines]
+    if begun:
+        yield [b"".join(begun)]
 
 
 _WATCHED_BYTES = 1 << 20

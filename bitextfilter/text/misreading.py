@@ -19,6 +19,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import chain
+from string import ascii_lowercase
 
 import regex
 
@@ -49,8 +50,18 @@ _LONG_RUN = re.compile(f"(?:{sequence_of(_TWOS, _THREES, _FOURS, _MORES)}){{4}}"
 
 STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
-ALONE = "ÂÃÄÅÎÏÐÑØÙâãĂĹГД\ufffd" + "".join(map(chr, (*range(0x80, 0xA0), *range(0x300, 0x370))))
+ALONE = "ÂÃÎÏÐÑØÙ\ufffd" + "".join(map(chr, (*range(0x80, 0xA0), *range(0x300, 0x370))))
 """Characters that may be damage without the others."""
+REMAINING = (
+    ("ã", "".join(map(chr, range(0xA1, 0xBF)))),
+    (ascii_lowercase, "ГД"),
+    ("ГД", ascii_lowercase),
+    ("в", "Ђ"),
+    ("â", "stmrvld"),
+)
+"""Characters that may be damage where one of the first stands before one of the second."""
+WITHIN = "ÄÅĂĹ"
+"""Those that may be damage after a letter, but A to Z."""
 _OTHERS = r"[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}]"
 _REMAINS = regex.compile(
     "|".join(
@@ -68,8 +79,8 @@ _REMAINS = regex.compile(
 )
 """What is left of sequences that lost bytes: ``nÃ¡mÄstÃ``, ``Ñегодня``, ``itâs``."""
 _QUICK = re.compile(
-    "[ÂÃÎÏÐÑØÙ\x80-\x9f\ufffd]|ã[¡-¾]|[^\\W\\d_A-Z][ÄÅĂĹ]|[a-z][ГД]|[ГД][a-z]|вЂ"
-    "|[A-Z]Ã|[A-Za-z]â(?:s|t|m|re|ve|ll|d)\\b"
+    f"[ÂÃÎÏÐÑØÙ\x80-\x9f\ufffd]|ã[¡-¾]|[^\\W\\d_A-Z][{WITHIN}]|[a-z][ГД]|[ГД][a-z]|вЂ"
+    "|[A-Za-z]â(?:s|t|m|re|ve|ll|d)\\b"
 )
 """Found where ``_REMAINS`` is, and sooner."""
 

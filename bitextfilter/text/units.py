@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -33,6 +33,16 @@ def _character_pattern() -> Any:
 def apart(text: str) -> str:
     """Return *text* with a space on both sides of each character of these scripts."""
     return text if text.isascii() else _character_pattern().sub(r" \g<0> ", text)
+
+
+def pieces_at(places: Iterable[int], text: str) -> Iterator[str]:
+    """Yield the pieces between spaces (U+0020) at ascending *places*, each once."""
+    end = -1
+    for place in places:
+        if place > end:
+            start = text.rfind(" ", 0, place) + 1
+            end = text.find(" ", place) % (len(text) + 1)  # -1: the end
+            yield text[start:end]
 
 
 _UNIT = 2

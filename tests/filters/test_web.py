@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import NotFoundError, SettingsError
@@ -18,9 +18,10 @@ from bitextfilter.filters.likeness import (
     SentenceBleu,
     Similarity,
 )
-from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.registry import parse_rule
 from bitextfilter.filters.web import BadEncoding, Boilerplate, HtmlTags
+from bitextfilter.text import misreading
 
 
 class Collector(HTMLParser):
@@ -139,6 +140,18 @@ def test_utf_8_taken_for_something_else(language: str) -> None:
 def test_utf_8_taken_for_other_codings(codec: str, languages: str) -> None:
     texts = [sloppily(CLEAN[language].encode(), codec) for language in languages.split()]
     assert damaged(texts) == [True] * len(texts)
+
+
+SIGNS = misreading.ALONE + "".join(misreading.STARTS) + "ãâГДвЂÄÅĂĹ" * 9 + "aZzй1 ’stm" * 9
+
+
+@given(text=st.text(alphabet=SIGNS, max_size=6))
+@example(text="nätÅ").via("a letter before one that is damaged")
+@example(text="itâs").via("an apostrophe that lost bytes")
+@example(text="ã³o")
+def test_damage_is_only_where_it_is_suspected(text: str) -> None:
+    if misreading.damage(text) is not None:
+        assert BadEncoding().suspects(BatchSide([text])).all()
 
 
 TEXT = st.text(alphabet="abc ", max_size=9)
