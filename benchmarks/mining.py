@@ -14,7 +14,8 @@ sample of the planted sources, with its time scaled up to all rows of both sides
 of the sample's nearest neighbours by brute force that `bitext-align` found, too; and the share of
 planted pairs in the output.
 
-From the sizes a model of cost is fitted, and held against `--check`.
+From the sizes a model of cost is fitted, and held against `--check`; then the times and the bill of
+`--plan` are printed, at `--core-hour` euros.
 
 With `--keep DIR` the texts and the work of `bitext-align` stay in DIR/SIZE: the same command goes
 on where a killed one was. Its times are then of the last run alone. To remove DIR is up to you.
@@ -53,7 +54,7 @@ PART = 1 << 17
 class Cost(NamedTuple):
     """Time and memory of one size."""
 
-    rows: int
+    rows: float
     encoding: float
     searching: float
     writing: float
@@ -251,26 +252,30 @@ def measured(rows: int, options: argparse.Namespace) -> Cost:
     return cost
 
 
-def fitted(costs: list[Cost]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Seconds as a + b rows + c rows², and MiB as a + b rows, of least relative error."""
-    rows = np.array([cost.rows for cost in costs], np.float64)
-    found = []
-    for powers, values in (
-        ((0, 1, 2), [cost.seconds for cost in costs]),
-        ((0, 1), [cost.mebibytes for cost in costs]),
-    ):
-        known = np.array(values)
-        design = np.stack([rows**power for power in powers], axis=1) / known[:, None]
-        found.append(np.linalg.lstsq(design, np.ones(len(rows)), rcond=None)[0])
-    return found[0], found[1]
+def estimated(rows: float, costs: list[Cost]) -> Cost:
+    """Cost of a size: a + b rows + c rows² for times, a + b rows for the rest.
+
+    The factors are those of least relative error for the costs of other sizes.
+    """
+    known = np.array(costs, np.float64)
+    design = known[:, :1] ** [0, 1, 2]
+    found = [float(rows)]
+    for column, values in list(zip(Cost._fields, known.T, strict=True))[1:]:
+        powers = 2 if column in ("mebibytes", "disk") else 3
+        relative = design[:, :powers] / values[:, None]
+        factors = np.linalg.lstsq(relative, np.ones(len(costs)), rcond=None)[0]
+        found.append(float(factors @ [rows**power for power in range(powers)]))
+    return Cost(*found)
 
 
-def predicted(rows: float, model: tuple[NDArray[np.float64], NDArray[np.float64]]) -> str:
-    """Predicted time of a size."""
-    seconds = float(model[0] @ [1, rows, rows * rows])
-    memory = float(model[1] @ [1, rows])
+def plan(rows: float, costs: list[Cost], price: float) -> str:
+    """The estimate of a size in words; *price* is that of a core's hour, in euros."""
+    cost = estimated(rows, costs)
+    hours = cost.cpu / 3600
     return (
-        f"{rows:>12.0f} rows: {seconds:10.0f} s = {seconds / 3600:9.2f} h, {memory / 1024:6.1f} GiB"
+        f"{rows:>12,.0f} rows: {cost.seconds:10.0f} s = {cost.seconds / 3600:.2f} h here,"
+        f" {hours:.2f} core hours = {hours * price:.2f} euros, {cost.mebibytes / 1024:.1f} GiB,"
+        f" {cost.disk:.1f} GB of disk"
     )
 
 
@@ -282,6 +287,8 @@ def main() -> None:
         parser.add_argument(f"--{name}", nargs="+", required=True, metavar="FILE[:COLUMN]")
     parser.add_argument("--sizes", type=int, nargs="+", default=[50_000, 100_000, 200_000])
     parser.add_argument("--check", type=int, nargs="*", default=[])
+    parser.add_argument("--plan", type=float, nargs="*", default=[1e7, 1e8])
+    parser.add_argument("--core-hour", type=float, default=0.04, help="euros")
     parser.add_argument("--model", default="en-de")
     parser.add_argument("--index", default="auto")
     parser.add_argument("--recall", default=0.95)
@@ -300,12 +307,14 @@ def main() -> None:
     costs = [measured(rows, options) for rows in options.sizes]
     if len(costs) < 3:
         return
-    model = fitted(costs)
     for rows in options.check:
-        print(f"predicted {predicted(rows, model)}")
-        measured(rows, options)
-    for rows in (1e7, 1e8):
-        print(f"predicted {predicted(rows, model)}")
+        print(f"estimate {plan(rows, costs, options.core_hour)}", flush=True)
+        real, thought = measured(rows, options), estimated(rows, costs)
+        off = thought.seconds / real.seconds - 1, thought.cpu / real.cpu - 1
+        print(f"the estimate is off by {off[0]:+.1%} on the clock, {off[1]:+.1%} of CPU seconds")
+        costs.append(real)
+    for rows in options.plan:
+        print(f"estimate {plan(rows, costs, options.core_hour)}")
 
 
 if __name__ == "__main__":

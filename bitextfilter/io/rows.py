@@ -10,9 +10,11 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import NamedTuple, TypeVar
+from itertools import chain, count, islice, repeat
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from bitextfilter.errors import InputError, printable
 from bitextfilter.io.files import BOM, is_table, lines_of, watched, wide_remedy, without_ending
@@ -211,6 +213,33 @@ class RowParser:
             remedy = (wide_remedy(line) if number == 1 else "") or self._remedy
             return BadRow(number, line, ending, str(problem), remedy, self._name)
 
+    def rows(self, first: int, raw: Sequence[bytes]) -> list[Row | BadRow]:
+        """Parse lines with their endings; the *first* one's number is given."""
+        data = b"".join(raw)
+        if data.endswith(b"\n") and b"\r" not in data and b"\0" not in data:
+            with suppress(UnicodeDecodeError, IndexError):
+                return self._plain_rows(first, data)
+        return [self.row(number, line) for number, line in enumerate(raw, first)]
+
+    def _plain_rows(self, first: int, data: bytes) -> list[Row | BadRow]:
+        """Parse lines that all end with ``\\n``, at once, which is quicker.
+
+        Raises UnicodeDecodeError, and IndexError for a missing column.
+        """
+        lines, whole = data.split(b"\n")[:-1], data.decode().split("\n")[:-1]
+        texts: Iterable[Any] = whole
+        if self.places:
+            texts = map(itemgetter(*self.places), (text.split("\t") for text in whole))
+        if len(self.places) < 2:
+            texts = zip(texts, strict=True)
+        rows: list[Row | BadRow] = list(map(Row, count(first), lines, repeat(b"\n"), texts))
+        if not self.blank:
+            for index, row in enumerate(rows):
+                for text in row[3]:
+                    if not text[:1].isalnum() and is_blank(text):
+                        rows[index] = self.row(first + index, lines[index] + b"\n")
+        return rows
+
     def refused(self, row: Row, reason: str, remedy: str) -> BadRow:
         """Return a good row as one that cannot be used."""
         return BadRow(row.number, row.line, row.ending, reason, remedy, self._name)
@@ -282,6 +311,8 @@ def row_windows(
     rows: Iterable[Row | BadRow], size: int, most_bytes: int = WINDOW_BYTES
 ) -> Iterator[list[Row | BadRow]]:
     """Yield *size* consecutive rows at a time, or fewer once they hold *most_bytes*."""
+    if isinstance(rows, RowReader):
+        return (lines.rows(rows.parser) for lines in rows.lines(size, most_bytes))
     return windows(rows, lambda row: len(row.line), size, most_bytes)
 
 
@@ -295,7 +326,7 @@ class RawLines(NamedTuple):
 
     def rows(self, parser: RowParser) -> list[Row | BadRow]:
         """Parse them."""
-        return [parser.row(number, raw) for number, raw in enumerate(self.raw, self.first)]
+        return parser.rows(self.first, self.raw)
 
 
 class RowReader:

@@ -288,7 +288,10 @@ PARTS = [
     *(b"a", b"\t", b"\n", b"\r", b"\r\n", b"\0", b"\0unfit\0", b"\xff", b"\xc3", b"\xed\xa0\x80"),
     *(b"\xf4\x90\x80\x80", b"1.5", b" ", b"\x0b", *(sign.encode() for sign in "é漢😀")),
 ]
-BYTES = st.lists(st.sampled_from(PARTS), min_size=1, max_size=40).map(b"".join)
+PLAIN = [b"a", b"\t", b"\n", b" ", b"1.5", b"\x0b", "漢\u2028".encode()]
+BYTES = st.lists(st.sampled_from(PARTS), min_size=1, max_size=40).map(b"".join) | st.lists(
+    st.sampled_from(PLAIN), max_size=40
+).map(lambda parts: b"".join([*parts, b"\n"]))
 PLACES = st.sampled_from([(0, 1), (1, 0), (0, 0), (-1, 0), (-2, 2), (3, -4), (0,), (-1,), ()])
 
 
