@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from fnmatch import fnmatch
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -238,19 +239,25 @@ LINE_BYTES = 1 << 26
 """The longest line that is read, 64 MiB: a longer one is no text, or not cut into lines."""
 
 
-_BLOCK_BYTES = 1 << 16
+_BLOCK_BYTES = 1 << 15
 
 
 def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Yield the lines of ``line_blocks``, one by one."""
+    return chain.from_iterable(line_blocks(stream, name))
+
+
+def line_blocks(stream: Iterable[bytes], name: str) -> Iterator[list[bytes]]:
     """Yield the lines of a binary *stream*, each with its ending, split at ``\\n`` only.
 
-    Raises InputError naming the line where the stream cannot be read or unpacked any further, or
-    that is longer than LINE_BYTES. Reads ahead, but does not wait for more than a line.
+    Each list has the lines that are read at a time, one at least: nothing waits for more. Raises
+    InputError naming the line where the stream cannot be read or unpacked any further, or that is
+    longer than LINE_BYTES.
     """
     number = 0
     try:
         for lines in _blocks_of_lines(stream):
-            yield from lines
+            yield lines
             number += len(lines)
     except _LongLineError:
         message = f"the line is longer than {LINE_BYTES >> 20} MiB"
@@ -291,21 +298,21 @@ _WATCHED_BYTES = 1 << 20
 
 
 def watched(
-    lines: Iterable[bytes], function: Callable[[list[bytes]], object], count: int
-) -> Iterator[bytes]:
-    """Yield lines; *function* gets the first *count* of them before the last of these is yielded.
+    blocks: Iterable[list[bytes]], function: Callable[[list[bytes]], object], count: int
+) -> Iterator[list[bytes]]:
+    """Yield blocks of lines; *function* gets the first *count* lines before the last is yielded.
 
     They are fewer where there are no more, or once they hold 1 MiB.
     """
-    coming, first, held = iter(lines), list[bytes](), 0
-    for line in coming:
-        first.append(line)
-        held += len(line)
+    coming, first, held = iter(blocks), list[bytes](), 0
+    for block in coming:
+        first += block
+        held += sum(map(len, block))
         if len(first) >= count or held >= _WATCHED_BYTES:
-            function(first)
-            yield line
+            function(first[:count])
+            yield block
             break
-        yield line
+        yield block
     else:
         function(first)
     yield from coming

@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from bitextfilter.errors import InputError, printable
-from bitextfilter.io.files import BOM, is_table, lines_of, watched, wide_remedy, without_ending
+from bitextfilter.io.files import BOM, is_table, line_blocks, watched, wide_remedy, without_ending
 from bitextfilter.io.headers import are_names, is_sentence
 
 REMEDY = "--on-error reject --rejects FILE keeps going"
@@ -354,13 +354,14 @@ class RowReader:
         self._bom = b""
         self.header: bytes | None = None
         self.header_ending = b""
-        self._lines: Iterator[bytes] = self._after_bom(lines_of(stream, name))
+        self._blocks: Iterator[list[bytes]] = self._after_bom(line_blocks(stream, name))
         columns = columns or Columns()
         wanted = columns.wanted()
         if header:
-            first = next(self._lines, None)
-            if first is None:
+            first = next(iter(self.ahead(1)), b"")
+            if not first:
                 raise InputError("empty, expected a header line", file=name)
+            self._blocks = chain([next(self._blocks)[1:]], self._blocks)
             if wide := wide_remedy(first):
                 raise InputError("the header is not UTF-8", file=name, line=1, remedy=wide)
             self.header = without_ending(first)
@@ -375,15 +376,30 @@ class RowReader:
 
     def __iter__(self) -> Iterator[Row | BadRow]:
         parse = self.parser.row
-        for number, raw in enumerate(self._lines, self.next):
+        for number, raw in enumerate(chain.from_iterable(self._blocks), self.next):
             self.next = number + 1
             yield parse(number, raw)
 
     def lines(self, size: int, most_bytes: int = WINDOW_BYTES) -> Iterator[RawLines]:
-        """Yield the remaining lines in windows as ``row_windows`` does, to be parsed elsewhere."""
-        for window in windows(self._lines, len, size, most_bytes):
-            first, self.next = self.next, self.next + len(window)
-            yield RawLines(first, window)
+        """Yield the remaining lines in windows, to be parsed elsewhere.
+
+        A window has *size* lines, or fewer once a block of lines brings it to *most_bytes*.
+        """
+        window, held = list[bytes](), 0
+        for block in self._blocks:
+            while block:
+                taken, block = block[: size - len(window)], block[size - len(window) :]
+                window += taken
+                held += sum(map(len, taken))
+                if len(window) == size or held >= most_bytes:
+                    yield self._numbered(window)
+                    window, held = [], 0
+        if window:
+            yield self._numbered(window)
+
+    def _numbered(self, window: list[bytes]) -> RawLines:
+        first, self.next = self.next, self.next + len(window)
+        return RawLines(first, window)
 
     def first_line(self, names: Sequence[str] = ()) -> bytes:
         """Return the BOM, and the header with *names* appended; nothing for a later part.
@@ -400,15 +416,15 @@ class RowReader:
 
     def ahead(self, count: int) -> list[bytes]:
         """Wait for the next *count* lines, fewer if they hold 1 MiB, and return them, unread."""
-        lines: list[bytes] = []
-        held = 0
+        lines, held = list[bytes](), 0
         while len(lines) < count and held < _AHEAD_BYTES:
-            if (line := next(self._lines, None)) is None:
+            block = next(self._blocks, None)
+            if block is None:
                 break
-            lines.append(line)
-            held += len(line)
-        self._lines = chain(lines, self._lines)
-        return lines
+            lines += block
+            held += sum(map(len, block))
+        self._blocks = chain([lines], self._blocks)
+        return lines[:count]
 
     def watch(self, function: Callable[[list[bytes]], object], count: int) -> None:
         """Call *function* with the first *count* lines to come, once they are read.
@@ -416,7 +432,7 @@ class RowReader:
         They have their endings, and are fewer where the input ends, or once they hold 1 MiB.
         Nothing waits for them: each is passed on as it is read.
         """
-        self._lines = watched(self._lines, function, count)
+        self._blocks = watched(self._blocks, function, count)
 
     def start_at(self, number: int) -> None:
         """Number the rows as a later part of a file, the first with *number*, before any is read.
@@ -472,14 +488,14 @@ class RowReader:
                 names.append("score" if len(columns) == 1 else f"column {where}")
         return names
 
-    def _after_bom(self, lines: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the lines; set the BOM aside."""
-        for first in islice(lines, 1):
+    def _after_bom(self, blocks: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
+        """Yield the blocks of lines; set the BOM aside."""
+        for first, *more in islice(blocks, 1):
             if self.starts and first.startswith(BOM):
                 self._bom = BOM
-            if rest := first[len(self._bom) :]:
-                yield rest
-        yield from lines
+            rest = first[len(self._bom) :]
+            yield [rest, *more] if rest else more
+        yield from blocks
 
 
 _DECIMAL = re.compile(r"[-+]?[0-9]*\.[0-9]+")
