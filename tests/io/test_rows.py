@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError
 from bitextfilter.io.columns import LineFields, Utf8Texts, utf8_of
+from bitextfilter.io.row_reader import RowReader, row_windows
 from bitextfilter.io.rows import (
     BadRow,
     Columns,
     RawLines,
     Row,
     RowParser,
-    RowReader,
     TextColumn,
     WantedColumn,
     is_blank,
     number_of,
-    row_windows,
     strict,
 )
 
