@@ -313,6 +313,7 @@ def test_a_removed_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     says(call("bitext-rank --help"), 0)
 
 
+@pytest.mark.gate(0)
 def test_nothing_reads_the_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def refused(*words: object, **_: object) -> NoReturn:
         raise AssertionError(f"a socket: {words}")
