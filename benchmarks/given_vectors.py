@@ -90,7 +90,8 @@ def main() -> None:
     options = parser.parse_args()
 
     from bitextfilter.io.files import read_lines
-    from bitextfilter.io.rows import RowReader, strict
+    from bitextfilter.io.row_reader import RowReader
+    from bitextfilter.io.rows import strict
     from bitextfilter.io.vectors import open_sides
     from bitextfilter.scoring.model import Model, load
     from bitextfilter.scoring.score_columns import GivenColumns

@@ -274,8 +274,8 @@ def plan(rows: float, costs: list[Cost], price: float) -> str:
     hours = cost.cpu / 3600
     return (
         f"{rows:>12,.0f} rows: {cost.seconds:10.0f} s = {cost.seconds / 3600:.2f} h here,"
-        f" {hours:.2f} core hours = {hours * price:.2f} euros, {cost.mebibytes / 1024:.1f} GiB with mapped files,"
-        f" {cost.disk:.1f} GB of disk"
+        f" {hours:.2f} core hours = {hours * price:.2f} euros, {cost.mebibytes / 1024:.1f} GiB"
+        f" with mapped files, {cost.disk:.1f} GB of disk"
     )
 
 

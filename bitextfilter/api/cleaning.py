@@ -23,7 +23,8 @@ from bitextfilter.api.pairs import (
 )
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import SPACES
-from bitextfilter.io.rows import Columns, Row, RowReader, TextColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Columns, Row, TextColumn
 
 if TYPE_CHECKING:
     import numpy as np

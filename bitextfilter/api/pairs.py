@@ -18,7 +18,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from bitextfilter.errors import BitextError, InputError, SettingsError
 from bitextfilter.io.files import open_input
-from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, is_blank, number_of, optional
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Columns, Row, is_blank, number_of, optional
 from bitextfilter.settings import nearest, none_of, setting
 
 Pair = TypeVar("Pair", bound=Sequence[Any])

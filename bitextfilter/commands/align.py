@@ -50,7 +50,8 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import load_model_once, tasks_in
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import locked
-from bitextfilter.io.rows import Row, RowReader, TextColumn, row_windows
+from bitextfilter.io.row_reader import RowReader, row_windows
+from bitextfilter.io.rows import Row, TextColumn
 from bitextfilter.io.work_folder import passing_folder
 from bitextfilter.models.folders import BALANCED
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES

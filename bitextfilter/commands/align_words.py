@@ -18,7 +18,8 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
+from bitextfilter.io.row_reader import RowReader, row_windows
+from bitextfilter.io.rows import BadRow, Row
 
 if TYPE_CHECKING:
     from bitextfilter.mining.word_lexicon import Lexicon

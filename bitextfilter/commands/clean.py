@@ -31,7 +31,8 @@ from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.corpus.formats.base import FORMATS, format_of
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import is_packed
-from bitextfilter.io.rows import BadRow, Columns, Row, RowReader
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Columns, Row
 from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:

@@ -29,16 +29,8 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH, DedupSettings
 from bitextfilter.corpus.formats.base import format_of
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.rows import (
-    SIDES,
-    BadRow,
-    Columns,
-    Fault,
-    Row,
-    RowReader,
-    number_of,
-    optional,
-)
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import SIDES, BadRow, Columns, Fault, Row, number_of, optional
 from bitextfilter.settings import none_of
 from bitextfilter.text.wording import IGNORABLE
 

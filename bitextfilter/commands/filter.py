@@ -29,7 +29,8 @@ from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.words import as_tag
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.rows import RowReader, TextColumn, WantedColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import TextColumn, WantedColumn
 from bitextfilter.io.workers import map_as_it_pays
 from bitextfilter.models.folders import CUTS
 

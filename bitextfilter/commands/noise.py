@@ -25,7 +25,8 @@ from bitextfilter.damage.noise import (
 )
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines
-from bitextfilter.io.rows import BadRow, Row, RowReader, with_texts
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Row, with_texts
 from bitextfilter.languages import any_language
 
 MISTAKE_MAKERS = {kind: mistake.make for kind, mistake in MISTAKES.items()}

@@ -23,7 +23,8 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import make_folder
-from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of, optional
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Columns, Row, WantedColumn, number_of, optional
 from bitextfilter.models.folders import languages_of, naming_pair
 
 if TYPE_CHECKING:

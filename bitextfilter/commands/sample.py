@@ -23,14 +23,8 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.rows import (
-    SIDES,
-    BadRow,
-    Row,
-    RowReader,
-    WantedColumn,
-    number_of,
-)
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import SIDES, BadRow, Row, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors

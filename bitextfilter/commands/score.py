@@ -38,7 +38,8 @@ from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.sharing import sharing
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.errors import SettingsError, WorkerError
-from bitextfilter.io.rows import BadRow, Row, RowReader, row_windows
+from bitextfilter.io.row_reader import RowReader, row_windows
+from bitextfilter.io.rows import BadRow, Row
 from bitextfilter.scoring.measures import INPUT, MEASURES, TRANSLATION_MEASURES
 from bitextfilter.settings import none_of
 

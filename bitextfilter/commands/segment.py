@@ -15,7 +15,8 @@ from bitextfilter.commands.frame.words import as_language
 from bitextfilter.errors import OutputError
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import stream_name, write_whole
-from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank, row_windows
+from bitextfilter.io.row_reader import RowReader, row_windows
+from bitextfilter.io.rows import BadRow, Row, TextColumn, is_blank
 from bitextfilter.models.folders import CONFIG
 
 _KINDS = ("unigram", "sentencepiece-bpe", "bpe", "morfessor", "none")

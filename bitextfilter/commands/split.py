@@ -24,7 +24,8 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.io.files import open_outputs
-from bitextfilter.io.rows import SIDES, Row, RowReader, optional
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import SIDES, Row, optional
 from bitextfilter.text.wording import IGNORABLE
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ import numpy.typing as npt
 from bitextfilter.arrays import Floats, Integers, Keys, Mask
 from bitextfilter.corpus.duplicate_keys import MATCH, as_keys, text_key
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import WINDOW_BYTES, RowReader, strict, windows
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import WINDOW_BYTES, strict, windows
 from bitextfilter.io.spill import KeyTable
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import Ragged

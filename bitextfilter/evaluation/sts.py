@@ -31,16 +31,8 @@ from bitextfilter.evaluation.result import (
     signature,
 )
 from bitextfilter.io.files import open_input
-from bitextfilter.io.rows import (
-    REMEDY,
-    Columns,
-    Row,
-    RowReader,
-    WantedColumn,
-    is_blank,
-    number_of,
-    strict,
-)
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, is_blank, number_of, strict
 
 
 class Paired:

@@ -39,7 +39,6 @@ typedef struct {
     const uint32_t *first;  /* of each kind: the meetings that it may begin, a bit each */
     const uint32_t *second; /* of each kind: the meetings that it may end */
     const int32_t *asked;   /* answers: table, + 32 for its words, + 64 lone, + 96 spaced words */
-    int64_t tables;         /* in use */
     int64_t answers;        /* of *asked* */
 } Kinds;
 
@@ -51,7 +50,7 @@ typedef struct {
     int64_t stride; /* not near a multiple of a page, or the answers fight for the cache */
 } Facts;
 
-int64_t facts_layout(void) { return 2; }
+int64_t facts_layout(void) { return 3; }
 
 static inline uint32_t next_code(const uint8_t **place)
 {
@@ -96,8 +95,8 @@ static void flush(Sentence *sentence)
     memset(sentence->last, 0, sizeof sentence->last);
 }
 
-/* Words end at the kinds with 255 in *ends*. A word is the bitwise or of its characters so far. There
- * is no branch for the ends of words: they come unforeseen. */
+/* Words end at the kinds with 255 in *ends*. A word is the bitwise or of its characters so far.
+ * There is no branch for the ends of words: they come unforeseen. */
 WIDE static void read_sentence(
     const uint8_t *place, const uint8_t *end, const Kinds *known, const uint8_t *ends, Sentence *out)
 {
@@ -121,14 +120,15 @@ WIDE static void read_sentence(
             longest = size > longest ? size : longest;
         }
         out->length += FLUSH - left;
-        if (place == end)
+        int whole = place >= end;
+        if (whole)
             words += word;
-        if (place == end && size == 1)
+        if (whole && size == 1)
             lone += word;
         out->last[CHARACTERS] = counts;
         out->last[WORDS] = words;
         out->last[LONE] = lone;
-        if (place == end)
+        if (whole)
             break;
         flush(out);
         counts = words = lone = (Row){0};

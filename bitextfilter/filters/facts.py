@@ -57,7 +57,7 @@ class _Kinds(Record):
             **dict.fromkeys(("kinds", "members", "spaces", "breaks"), array_of(np.uint8)),
             **dict.fromkeys(("first", "second"), array_of(np.uint32)),
             "asked": array_of(np.int32),
-            **dict.fromkeys(("tables", "answers"), INTEGER),
+            "answers": INTEGER,
         }
     )
 
@@ -81,7 +81,7 @@ _SIDE, _SIGNS, _U32 = ctypes.POINTER(_Side), array_of(np.bool_, np.uint8), array
 LIBRARY = CompiledLibrary(
     __file__,
     "facts",
-    layout=2,
+    layout=3,
     side_facts=(None, _SIDE, ctypes.POINTER(_Kinds), ctypes.POINTER(_Facts)),
     side_repeats=(INTEGER, _SIDE, INTEGER, INTEGER, INTEGER, _SIGNS, _SIGNS),
     side_sketches=(
@@ -188,7 +188,6 @@ def _known(
             second=second,
             **{name: np.where(part, 255, 0).astype(np.uint8) for name, part in signs.items()},
             asked=asked,
-            tables=tables,
             answers=len(asked),
         ),
         {key: place for place, key in enumerate(counts, 2)},

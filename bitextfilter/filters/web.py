@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
-from string import ascii_letters, ascii_uppercase, digits
+from string import ascii_letters
 
 import numpy as np
 import regex
@@ -40,20 +39,13 @@ class BadEncoding(SideFault):
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences where characters meet that may be damage, or one is alone."""
-        within = _letters_but_capitals(), misreading.WITHIN
+        within = characters.in_category("Ll", "M"), misreading.WITHIN
         met = (misreading.STARTS, within, *misreading.REMAINING)
         found = np.any([side.meeting(*both) for both in met], axis=0)
         return np.asarray(found | (side.counted(misreading.ALONE) > 0))
 
     def fault(self, sentence: str) -> str | None:
         return misreading.damage(sentence)
-
-
-@functools.cache
-def _letters_but_capitals() -> Mask:
-    table: Mask = characters.in_category("L", "M", "N").copy()
-    table[[*map(ord, ascii_uppercase + digits)]] = False
-    return table
 
 
 @dataclass(frozen=True)
@@ -337,7 +329,7 @@ class _Patterns:
                 reason = f"{path}:{number}: not a regular expression: {error}"
                 raise SettingsError(reason) from error
             for written in words.split():
-                word, _, first = written.partition("/")
+                word, _, first = written.partition("/") if self._quick else (written, "", "")
                 self._by_word.setdefault(word, []).append((pattern, float(first or "inf")))
             if not words:
                 self._anywhere.append(pattern)
@@ -352,46 +344,36 @@ class _Patterns:
         """Return the sentences that may match, by sketches of their words, shape ``(n,)``."""
         if self._anywhere:
             return np.ones(len(side), dtype=bool)
-        words = side.words_like(self._sketches)
+        sketches, patterns, first = self._known
+        words = side.words_like(sketches)
         found = np.asarray(side.counted("©") > 0)
         if not self._quick:
             found[words.sentences] = True
             return found
-        near = np.flatnonzero(words.places < self._first[words.known])
+        near = np.flatnonzero(words.places < first[words.known])
         hits = words.sentences[near].tolist(), words.known[near].tolist()
         for place, known in zip(*hits, strict=True):
             if not found[place]:
                 sentence = side.sentences[place]
                 quick = len(sentence) <= _SHORT and "İ" not in sentence  # it makes two of a word
-                found[place] = not quick or any(
-                    pattern.search(sentence) for pattern, _ in self._by_sketch[known]
-                )
+                found[place] = not quick or any(one.search(sentence) for one in patterns[known])
         return found
 
     @functools.cached_property
-    def _sketched(self) -> dict[int, list[tuple[regex.Pattern[str], float]]]:
-        """The expressions of the words that share a sketch, by ascending sketches."""
+    def _known(self) -> tuple[NDArray[np.uint32], list[list[regex.Pattern[str]]], Floats]:
+        """The sketches of the words, ascending, and for each:
+
+        the expressions, and among how many first words of a text it must be.
+        """
         words = BatchSide(list(self._by_word))
         found: dict[int, list[tuple[regex.Pattern[str], float]]] = {}
         sketches = words.sketches(words.starts, words.ends).tolist()
-        for sketch, patterns in sorted(
-            zip(sketches, self._by_word.values(), strict=True), key=itemgetter(0)
-        ):
+        for sketch, patterns in zip(sketches, self._by_word.values(), strict=True):
             found.setdefault(sketch, []).extend(patterns)
-        return found
-
-    @functools.cached_property
-    def _sketches(self) -> NDArray[np.uint32]:
-        return np.array(list(self._sketched), dtype=np.uint32)
-
-    @functools.cached_property
-    def _by_sketch(self) -> list[list[tuple[regex.Pattern[str], float]]]:
-        return list(self._sketched.values())
-
-    @functools.cached_property
-    def _first(self) -> Floats:
-        """Among how many first words of a text each sketch must be."""
-        return np.array([max(most for _, most in some) for some in self._by_sketch])
+        order = sorted(found)
+        first = [max(most for _, most in found[sketch]) for sketch in order]
+        every = [[pattern for pattern, _ in found[sketch]] for sketch in order]
+        return np.array(order, dtype=np.uint32), every, np.array(first, dtype=np.float64)
 
 
 _read = functools.lru_cache(_Patterns)

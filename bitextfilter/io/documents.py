@@ -21,14 +21,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import (
-    BOM,
-    lines_of,
-    naming_input,
-    naming_output,
-    open_input,
-    stream_name,
-)
+from bitextfilter.io.files import BOM, naming_input, naming_output, open_input, stream_name
+from bitextfilter.io.lines import lines_of
 from bitextfilter.io.records import parse_json
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError, SettingsError
+from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
 from bitextfilter.io.drafts import beside, draft, is_name_of, put, rename, sync, undisturbed
+from bitextfilter.io.lines import LINE_BYTES, lines_of
 from bitextfilter.io.sources import (
     Upload,
     check_packed,
@@ -232,86 +232,6 @@ def bytes_read(stream: BinaryIO) -> tuple[int, int] | None:
         if stat.S_ISREG(found.st_mode):
             return os.lseek(stream.fileno(), 0, os.SEEK_CUR), found.st_size
     return None
-
-
-LINE_BYTES = 1 << 26
-"""The longest line that is read, 64 MiB: a longer one is no text, or not cut into lines."""
-
-
-_BLOCK_BYTES = 1 << 16
-
-
-def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Yield the lines of a binary *stream*, each with its ending, split at ``\\n`` only.
-
-    Raises InputError naming the line where the stream cannot be read or unpacked any further, or
-    that is longer than LINE_BYTES. Reads ahead, but does not wait for more than a line.
-    """
-    number = 0
-    try:
-        for lines in _blocks_of_lines(stream):
-            yield from lines
-            number += len(lines)
-    except _LongLineError:
-        message = f"the line is longer than {LINE_BYTES >> 20} MiB"
-        raise InputError(message, file=name, line=number + 1, remedy=_LONG) from None
-    except BitextError:  # of a stream that names its own files
-        raise
-    except Exception as error:  # each unpacker has errors of its own
-        message = f"cannot be read any further: {error}"
-        raise InputError(message, file=name, line=number + 1) from error
-
-
-class _LongLineError(Exception):
-    """A line is longer than LINE_BYTES."""
-
-
-def _blocks_of_lines(stream: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Yield the lines that are read at a time; what is read may begin and end within a line."""
-    read = getattr(stream, "read1", None)
-    begun, size = list[bytes](), 0
-    for block in iter(partial(read, min(_BLOCK_BYTES, LINE_BYTES)), b"") if read else stream:
-        first, *lines = io.BytesIO(block).readlines()
-        begun.append(first)
-        size += len(first)
-        if size > LINE_BYTES:
-            raise _LongLineError
-        if not first.endswith(b"\n"):
-            continue
-        whole, begun, size = b"".join(begun), [], 0
-        if lines and not lines[-1].endswith(b"\n"):
-            begun = [lines.pop()]
-            size = len(begun[0])
-        yield [whole, *lines]
-    if begun:
-        yield [b"".join(begun)]
-
-
-_WATCHED_BYTES = 1 << 20
-
-
-def watched(
-    lines: Iterable[bytes], function: Callable[[list[bytes]], object], count: int
-) -> Iterator[bytes]:
-    """Yield lines; *function* gets the first *count* of them before the last of these is yielded.
-
-    They are fewer where there are no more, or once they hold 1 MiB.
-    """
-    coming, first, held = iter(lines), list[bytes](), 0
-    for line in coming:
-        first.append(line)
-        held += len(line)
-        if len(first) >= count or held >= _WATCHED_BYTES:
-            function(first)
-            yield line
-            break
-        yield line
-    else:
-        function(first)
-    yield from coming
-
-
-_LONG = "LC_ALL=C awk 'length <= 1000000' FILE leaves out lines longer than 1 MB"
 
 
 def read_small(stream: BinaryIO, name: str) -> bytes:

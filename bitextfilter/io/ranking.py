@@ -19,14 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bitextfilter.arrays import Floats
-from bitextfilter.io.rows import (
-    BadRow,
-    Columns,
-    RawLines,
-    RowParser,
-    RowReader,
-    number_of,
-)
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Columns, RawLines, RowParser, number_of
 from bitextfilter.io.spill import Spill
 
 RUN_ROWS = 1 << 16

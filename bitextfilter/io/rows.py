@@ -7,18 +7,16 @@ not text: they are set aside, and can be written back where they were.
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, count, islice, repeat
+from itertools import chain, count, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from bitextfilter.errors import InputError, printable
-from bitextfilter.io.files import BOM, is_table, lines_of, watched, wide_remedy, without_ending
-from bitextfilter.io.headers import are_names, is_sentence
+from bitextfilter.io.files import wide_remedy, without_ending
 
 REMEDY = "--on-error reject --rejects FILE keeps going"
 
@@ -30,7 +28,8 @@ UNFIT_REASON = "a tab or line break in a text"
 WINDOW_BYTES = 1 << 24
 """A window ends early once its lines hold 16 MiB."""
 
-_AHEAD_BYTES = 1 << 20
+_PIECE, _PIECE_BYTES = 512, 1 << 20
+"""Lines that are parsed at once, if they hold no more bytes: else they would take much memory."""
 
 _Item = TypeVar("_Item")
 
@@ -215,13 +214,19 @@ class RowParser:
 
     def rows(self, first: int, raw: Sequence[bytes]) -> list[Row | BadRow]:
         """Parse lines with their endings; the *first* one's number is given."""
+        starts = range(0, len(raw), _PIECE)
+        pieces = (self._piece(first + start, raw[start : start + _PIECE]) for start in starts)
+        return list(chain.from_iterable(pieces))
+
+    def _piece(self, first: int, raw: Sequence[bytes]) -> Sequence[Row | BadRow]:
         data = b"".join(raw)
-        if data.endswith(b"\n") and b"\r" not in data and b"\0" not in data:
+        plain = data.endswith(b"\n") and b"\r" not in data and b"\0" not in data
+        if plain and len(data) <= _PIECE_BYTES:
             with suppress(UnicodeDecodeError, IndexError):
                 return self._plain_rows(first, data)
         return [self.row(number, line) for number, line in enumerate(raw, first)]
 
-    def _plain_rows(self, first: int, data: bytes) -> list[Row | BadRow]:
+    def _plain_rows(self, first: int, data: bytes) -> Sequence[Row | BadRow]:
         """Parse lines that all end with ``\\n``, at once, which is quicker.
 
         Raises UnicodeDecodeError, and IndexError for a missing column.
@@ -232,13 +237,13 @@ class RowParser:
             texts = map(itemgetter(*self.places), (text.split("\t") for text in whole))
         if len(self.places) < 2:
             texts = zip(texts, strict=True)
-        rows: list[Row | BadRow] = list(map(Row, count(first), lines, repeat(b"\n"), texts))
-        if not self.blank:
-            for index, row in enumerate(rows):
-                for text in row[3]:
-                    if not text[:1].isalnum() and is_blank(text):
-                        rows[index] = self.row(first + index, lines[index] + b"\n")
-        return rows
+        rows = list(map(Row, count(first), lines, repeat(b"\n"), texts))
+        if self.blank:
+            return rows
+        return [
+            self.row(row.number, row.line + row.ending) if any(map(is_blank, row.texts)) else row
+            for row in rows
+        ]
 
     def refused(self, row: Row, reason: str, remedy: str) -> BadRow:
         """Return a good row as one that cannot be used."""
@@ -307,15 +312,6 @@ def windows(
         yield window
 
 
-def row_windows(
-    rows: Iterable[Row | BadRow], size: int, most_bytes: int = WINDOW_BYTES
-) -> Iterator[list[Row | BadRow]]:
-    """Yield *size* consecutive rows at a time, or fewer once they hold *most_bytes*."""
-    if isinstance(rows, RowReader):
-        return (lines.rows(rows.parser) for lines in rows.lines(size, most_bytes))
-    return windows(rows, lambda row: len(row.line), size, most_bytes)
-
-
 class RawLines(NamedTuple):
     """Consecutive lines to parse, perhaps in another process."""
 
@@ -327,194 +323,3 @@ class RawLines(NamedTuple):
     def rows(self, parser: RowParser) -> list[Row | BadRow]:
         """Parse them."""
         return parser.rows(self.first, self.raw)
-
-
-class RowReader:
-    """Iterates over the rows of a binary stream, as a ``RowParser`` makes them.
-
-    With *header*, the first line is read at once, into ``header`` (bytes without ending) and
-    ``header_ending``; numbers still count lines of the file, so that the first row has 2. Raises
-    InputError for a missing header, one that looks like a row, or a column name it lacks.
-    """
-
-    def __init__(
-        self,
-        stream: Iterable[bytes],
-        name: str,
-        columns: Columns | TextColumn | None = None,
-        header: bool = False,
-        remedy: str = REMEDY,
-    ) -> None:
-        """Read *stream*, called *name* in messages; *remedy* ends the message of a bad row."""
-        self.name = name
-        self.starts = True
-        """False for a later part of a file."""
-        self.next = 1
-        """The number of the next line."""
-        self._bom = b""
-        self.header: bytes | None = None
-        self.header_ending = b""
-        self._lines: Iterator[bytes] = self._after_bom(lines_of(stream, name))
-        columns = columns or Columns()
-        wanted = columns.wanted()
-        if header:
-            first = next(self._lines, None)
-            if first is None:
-                raise InputError("empty, expected a header line", file=name)
-            if wide := wide_remedy(first):
-                raise InputError("the header is not UTF-8", file=name, line=1, remedy=wide)
-            self.header = without_ending(first)
-            self.header_ending = first[len(self.header) :]
-            self.next = 2
-        places = [self.place(column) for column in wanted]
-        self.doubt = ""
-        """A warning that the header may be a row; empty where it is clear, as in a table."""
-        if self.header is not None and not is_table(name):
-            self.doubt = _doubt_of_header(self.header, wanted, places, name)
-        self.parser = RowParser(name, wanted, places, remedy, columns.blank)
-
-    def __iter__(self) -> Iterator[Row | BadRow]:
-        parse = self.parser.row
-        for number, raw in enumerate(self._lines, self.next):
-            self.next = number + 1
-            yield parse(number, raw)
-
-    def lines(self, size: int, most_bytes: int = WINDOW_BYTES) -> Iterator[RawLines]:
-        """Yield the remaining lines in windows as ``row_windows`` does, to be parsed elsewhere."""
-        for window in windows(self._lines, len, size, most_bytes):
-            first, self.next = self.next, self.next + len(window)
-            yield RawLines(first, window)
-
-    def first_line(self, names: Sequence[str] = ()) -> bytes:
-        """Return the BOM, and the header with *names* appended; nothing for a later part.
-
-        Waits for the first line, which may start with a BOM.
-        """
-        if not self.starts:
-            return b""
-        if self.header is None:
-            self.ahead(1)
-            return self._bom
-        added = "".join(f"\t{name}" for name in names).encode()
-        return self._bom + self.header + added + (self.header_ending or b"\n")
-
-    def ahead(self, count: int) -> list[bytes]:
-        """Wait for the next *count* lines, fewer if they hold 1 MiB, and return them, unread."""
-        lines: list[bytes] = []
-        held = 0
-        while len(lines) < count and held < _AHEAD_BYTES:
-            if (line := next(self._lines, None)) is None:
-                break
-            lines.append(line)
-            held += len(line)
-        self._lines = chain(lines, self._lines)
-        return lines
-
-    def watch(self, function: Callable[[list[bytes]], object], count: int) -> None:
-        """Call *function* with the first *count* lines to come, once they are read.
-
-        They have their endings, and are fewer where the input ends, or once they hold 1 MiB.
-        Nothing waits for them: each is passed on as it is read.
-        """
-        self._lines = watched(self._lines, function, count)
-
-    def start_at(self, number: int) -> None:
-        """Number the rows as a later part of a file, the first with *number*, before any is read.
-
-        The header, which belongs to the first part, only names the columns.
-        """
-        self.starts = False
-        self.next = number
-
-    def place(self, wanted: WantedColumn) -> int:
-        """Return the index of a column, negative from the end.
-
-        Raises InputError for a name that is not in the header, or is there twice.
-        """
-        where = wanted.where
-        if isinstance(where, int):
-            return where - 1 if where > 0 else where
-        names = (self.header or b"").decode("utf-8", "replace").split("\t")
-        if names.count(where) != 1:
-            problem = "twice in" if where in names else "not in"
-            message = f"column {where!r} ({wanted.option}) is {problem} the header"
-            raise InputError(message, file=self.name, line=1, remedy=f"it has {', '.join(names)}")
-        return names.index(where)
-
-    def column_names(self) -> list[str]:
-        """Return the names in the header; none without one. Raises InputError if not UTF-8."""
-        try:
-            return [] if self.header is None else self.header.decode("utf-8").split("\t")
-        except UnicodeDecodeError as error:
-            message = f"the header is not UTF-8 at its byte {error.start + 1}"
-            raise InputError(message, file=self.name, line=1) from error
-
-    def column_name(self, place: int) -> str:
-        """Return the name of the column at an index. Raises InputError if the header lacks it."""
-        names = self.column_names()
-        if not _has(names, place):
-            columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
-            message = f"the header has {columns}, and no column {place + (place >= 0)}"
-            raise InputError(message, file=self.name, line=1)
-        return names[place]
-
-    def score_names(self, columns: Sequence[int | str]) -> list[str]:
-        """Return the names of score columns: those in the header, or else of their places."""
-        header = (self.header or b"").decode("utf-8", "replace").split("\t")
-        names = []
-        for where in columns:
-            place = where if isinstance(where, str) or where < 0 else where - 1
-            if isinstance(place, str):
-                names.append(place)
-            elif self.header is not None and -len(header) <= place < len(header):
-                names.append(header[place])
-            else:
-                names.append("score" if len(columns) == 1 else f"column {where}")
-        return names
-
-    def _after_bom(self, lines: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the lines; set the BOM aside."""
-        for first in islice(lines, 1):
-            if self.starts and first.startswith(BOM):
-                self._bom = BOM
-            if rest := first[len(self._bom) :]:
-                yield rest
-        yield from lines
-
-
-_DECIMAL = re.compile(r"[-+]?[0-9]*\.[0-9]+")
-
-
-def _doubt_of_header(
-    header: bytes, wanted: Sequence[WantedColumn], places: Sequence[int], file: str
-) -> str:
-    """Return a warning that a header may be a row; empty if its text columns have usual names.
-
-    It is empty, too, if a column is *wanted* by its name. Raises InputError for a line that looks
-    like a row: with a score in it, or two sentences.
-    """
-    if any(isinstance(column.where, str) for column in wanted):
-        return ""
-    fields = header.decode("utf-8", "replace").split("\t")
-    chosen = [(c, fields[p]) for c, p in zip(wanted, places, strict=True) if _has(fields, p)]
-    texts = [text for column, text in chosen if column.name in ("source", "target", "sentence")]
-    scores = [text for column, text in chosen if column.name.endswith("score")]
-    option = wanted[0].option if wanted else "--column"
-    if (
-        any(map(_DECIMAL.fullmatch, fields))
-        or not all(math.isnan(number_of(score.encode())) for score in scores)
-        or (len(texts) == 2 and all(map(is_sentence, texts)))
-    ):
-        remedy = f"leave out --header, or name a column of it ({option} NAME)"
-        raise InputError("the header looks like a row", file=file, line=1, remedy=remedy)
-    if are_names(texts if wanted else fields):
-        return ""
-    shown = ", ".join(repr(text[:20]) for text in (texts if wanted else fields))
-    return (
-        f"{file}:1: {shown} is taken for the names of columns: if it is a row, the file has no"
-        f" header; if not, name one of them ({option} NAME)"
-    )
-
-
-def _has(fields: Sequence[str], place: int) -> bool:
-    return -len(fields) <= place < len(fields)

@@ -28,7 +28,8 @@ from bitextfilter.arrays import Indices, Mask, Vectors
 from bitextfilter.errors import InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.io.files import naming_input, naming_output, read_lines
 from bitextfilter.io.records import file_digest, read_record, write_record
-from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, is_blank
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import REMEDY, BadRow, Row, is_blank
 
 _SPARE = 1 << 20
 """Bytes that any file may unpack to."""

@@ -32,7 +32,6 @@ from bitextfilter.io.files import (
     bytes_read,
     is_packed,
     is_table,
-    lines_of,
     locked,
     locked_if_free,
     make_folder,
@@ -43,6 +42,7 @@ from bitextfilter.io.files import (
     without_ending,
     write_whole,
 )
+from bitextfilter.io.lines import lines_of
 from bitextfilter.io.records import file_digest, json_bytes, parse_json, read_record, write_record
 from bitextfilter.io.rows import windows
 

@@ -23,15 +23,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import (
-    BOM,
-    in_utf_8,
-    lines_of,
-    locked,
-    naming_input,
-    naming_output,
-    without_ending,
-)
+from bitextfilter.io.files import BOM, in_utf_8, locked, naming_input, naming_output, without_ending
+from bitextfilter.io.lines import lines_of
 from bitextfilter.io.programs import Lines, PoolSettings, ProgramPool, question_line
 from bitextfilter.io.records import pair_bytes
 from bitextfilter.io.rows import number_of

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Integers, Keys, Scores
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import in_utf_8, lines_of, open_input, without_ending
+from bitextfilter.io.files import in_utf_8, open_input, without_ending
+from bitextfilter.io.lines import lines_of
 from bitextfilter.io.rows import Row, RowParser, number_of
 from bitextfilter.judge.judgements import RULE, SampleSettings
 from bitextfilter.reports.survey import LARGEST

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import lines_of, open_input, without_ending
+from bitextfilter.io.files import open_input, without_ending
+from bitextfilter.io.lines import lines_of
 from bitextfilter.mining.word_alignment import (
     ITERATIONS,
     UNKNOWN,

@@ -17,7 +17,8 @@ import numpy as np
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import BadRow, Row, RowReader
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Row
 from bitextfilter.io.vectors import GivenRows, GivenVectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES

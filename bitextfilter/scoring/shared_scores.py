@@ -25,7 +25,8 @@ from bitextfilter.io.arrow_file import GROUP_ROWS, ArrowTable, write_numbers
 from bitextfilter.io.files import BOM, in_utf_8
 from bitextfilter.io.ranking import ScoredRows
 from bitextfilter.io.records import json_bytes, pair_bytes, parse_json
-from bitextfilter.io.rows import BadRow, Row, RowReader
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Row
 from bitextfilter.io.spill import ExternalSort
 from bitextfilter.models.folders import CUTS, ModelName
 from bitextfilter.scoring.calibration import load_calibration

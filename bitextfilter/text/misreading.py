@@ -50,7 +50,7 @@ _LONG_RUN = re.compile(f"(?:{sequence_of(_TWOS, _THREES, _FOURS, _MORES)}){{4}}"
 
 STARTS = (_LEADS, _MORES)
 """Characters that start damage, and those that go on with it."""
-ALONE = "ÂÃÎÏÐÑØÙ\ufffd" + "".join(map(chr, (*range(0x80, 0xA0), *range(0x300, 0x370))))
+ALONE = "ÂÃÎÏÐÑØÙ\ufffd\u212b" + "".join(map(chr, (*range(0x80, 0xA0), *range(0x300, 0x370))))
 """Characters that may be damage without the others."""
 REMAINING = (
     ("ã", "".join(map(chr, range(0xA1, 0xBF)))),
@@ -61,7 +61,7 @@ REMAINING = (
 )
 """Characters that may be damage where one of the first stands before one of the second."""
 WITHIN = "ÄÅĂĹ"
-"""Those that may be damage after a letter, but A to Z."""
+"""Those that may be damage after a small letter."""
 _OTHERS = r"[\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}]"
 _REMAINS = regex.compile(
     "|".join(

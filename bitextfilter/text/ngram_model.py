@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers
 from bitextfilter.errors import InputError, ModelError
-from bitextfilter.io.files import lines_of, open_input
+from bitextfilter.io.files import open_input
+from bitextfilter.io.lines import lines_of
 from bitextfilter.text.words import TokenUnits
 
 MARKS = ("<unk>", "<s>", "</s>")

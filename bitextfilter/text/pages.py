@@ -9,7 +9,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from bitextfilter.errors import DeviceError, InputError
-from bitextfilter.io.files import COMPRESSIONS, LINE_BYTES, lines_of
+from bitextfilter.io.files import COMPRESSIONS
+from bitextfilter.io.lines import LINE_BYTES, lines_of
 
 _ENDINGS = {".html", ".htm", ".xhtml"}
 _BEGINNING = re.compile(

@@ -25,7 +25,8 @@ from bitextfilter.arrays import Ids, Indices
 from bitextfilter.encoders.base import Inputs, Padded
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import is_table, open_rows, read_lines
-from bitextfilter.io.rows import Columns, RowReader, is_blank, strict
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Columns, is_blank, strict
 from bitextfilter.io.vectors import GivenVectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type

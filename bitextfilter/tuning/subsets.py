@@ -20,16 +20,8 @@ from bitextfilter.filters.registry import columns_of
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import open_input, open_output
 from bitextfilter.io.ranking import Ranking, SelectionSettings
-from bitextfilter.io.rows import (
-    Columns,
-    Row,
-    RowReader,
-    WantedColumn,
-    is_blank,
-    number_of,
-    row_windows,
-    strict,
-)
+from bitextfilter.io.row_reader import RowReader, row_windows
+from bitextfilter.io.rows import Columns, Row, WantedColumn, is_blank, number_of, strict
 from bitextfilter.io.spill import Spill
 from bitextfilter.text.segment import sample
 from bitextfilter.text.words import count_words as words_of

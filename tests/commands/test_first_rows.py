@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from console import ROOT, invoke, says_one_line
 
-from bitextfilter.io.files import watched
+from bitextfilter.io.lines import watched
 
 PAIRS = [
     line.split("\t")[:2]

@@ -194,7 +194,8 @@ def test_the_share_is_of_the_rows_done_of_all_files(tmp_path: Path, terminal: Te
     )
     shares = {int(rows): int(share) for share, rows in found}
     assert {40000, 60000, 80000} <= {*shares}
-    assert all(abs(share - rows / 800) <= 2 for rows, share in shares.items())
+    # Some KiB are read ahead.
+    assert all(abs(share - rows / 800) <= 4 for rows, share in shares.items())
 
 
 def test_one_command_at_a_time_has_a_bar(terminal: Terminal) -> None:

@@ -20,7 +20,8 @@ from bitextfilter.corpus.other_texts import (
 )
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.rows import Columns, RowReader, TextColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Columns, TextColumn
 from bitextfilter.text.wording import IGNORED, untokenised
 from tests.support.wording import plain
 

@@ -27,7 +27,8 @@ from bitextfilter.evaluation.sts import (
     spearman,
     welch_test,
 )
-from bitextfilter.io.rows import Row, RowReader, WantedColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Row, WantedColumn
 
 BOOTSTRAP = Bootstrap(200, 3)
 

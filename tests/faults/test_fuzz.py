@@ -25,7 +25,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.repair import REPAIRS, Repairer
-from bitextfilter.io.rows import Row, RowReader
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Row
 
 ATOMS = [*BREAKS, *INVISIBLE, *MARKUP, *NUMBERS, *ODD, *UNITS, *DIGITS[::40], " ", "\ufeff", "\t"]
 PIECES = st.sampled_from([*map(str.encode, ATOMS), *BYTES]) | st.binary(max_size=3)

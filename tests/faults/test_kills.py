@@ -18,6 +18,7 @@ from runs import Blow, Run
 import bitextfilter
 
 
+@pytest.mark.gate("15-True", "9-True")
 @pytest.mark.parametrize(
     ("number", "late"),
     [(signal.SIGTERM, False), (signal.SIGTERM, True), (signal.SIGKILL, True)],

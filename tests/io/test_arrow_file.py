@@ -12,8 +12,9 @@ pq = pytest.importorskip("pyarrow.parquet")
 from bitextfilter.errors import InputError, NotFoundError  # noqa: E402
 from bitextfilter.io import arrow_file  # noqa: E402
 from bitextfilter.io.arrow_file import ArrowTable, ArrowWriter, open_as_rows  # noqa: E402
-from bitextfilter.io.files import LINE_BYTES  # noqa: E402
-from bitextfilter.io.rows import BadRow, Columns, Row, RowReader  # noqa: E402
+from bitextfilter.io.lines import LINE_BYTES  # noqa: E402
+from bitextfilter.io.row_reader import RowReader  # noqa: E402
+from bitextfilter.io.rows import BadRow, Columns, Row  # noqa: E402
 
 
 def rows_of(path: Path) -> bytes:

@@ -24,7 +24,6 @@ from strikes import strike_after
 from bitextfilter.errors import InputError, NotFoundError, OutputError
 from bitextfilter.io.drafts import draft, temporary_folder
 from bitextfilter.io.files import (
-    lines_of,
     locked,
     naming_output,
     open_input,
@@ -34,6 +33,7 @@ from bitextfilter.io.files import (
     stream_name,
     write_whole,
 )
+from bitextfilter.io.lines import lines_of
 
 UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "": lambda data: data,

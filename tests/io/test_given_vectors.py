@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import BitextError, InputError, NotFoundError
-from bitextfilter.io.rows import BadRow, Columns, Row, RowReader
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Columns, Row
 from bitextfilter.io.vectors import GivenRows, GivenVectors, open_sides
 
 ROWS = np.random.default_rng(5).standard_normal((10_000, 6)).astype(np.float32)

@@ -29,7 +29,8 @@ from bitextfilter.io.ranking import (
     SelectionSettings,
     scored_windows,
 )
-from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Columns, Row, WantedColumn, number_of
 from bitextfilter.io.spill import SentenceFile, Spill, write_distinct
 
 Rows = list[tuple[float, int]]

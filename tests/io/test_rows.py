@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError
 from bitextfilter.io.columns import LineFields, Utf8Texts, utf8_of
+from bitextfilter.io.row_reader import RowReader, row_windows
 from bitextfilter.io.rows import (
     BadRow,
     Columns,
     RawLines,
     Row,
     RowParser,
-    RowReader,
     TextColumn,
     WantedColumn,
     is_blank,
     number_of,
-    row_windows,
     strict,
 )
 
@@ -224,8 +223,14 @@ def test_a_window_ends_with_the_row_that_reaches_a_bound() -> None:
         windows = list(row_windows(rows, 50, most_bytes=most))
         assert len(windows[0]) == len(windows[1]) == expected
     assert [len(window) for window in row_windows(rows, 1)] == [1] * 9
-    lines = [len(part.raw) for part in read(b"a\tbb\n" * 9).lines(50, 3 * (held + 1))]
-    assert lines == [3, 3, 3]
+    lines = [len(part.raw) for part in read(b"a\tbb\n" * 9).lines(2)]
+    assert lines == [2, 2, 2, 2, 1]
+
+
+def test_a_window_of_lines_ends_with_the_block_that_reaches_a_bound() -> None:
+    """The file is read in blocks of 32 KiB."""
+    windows = [len(part.raw) for part in read(b"a\tb\n" * 30_000).lines(20_000, 2 << 15)]
+    assert windows == [1 << 14, 30_000 - (1 << 14)]
 
 
 def test_windows_are_bounded_in_bytes_unless_said_otherwise() -> None:

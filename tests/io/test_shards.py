@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, OutputError, SettingsError
 from bitextfilter.io import work_folder as shards
-from bitextfilter.io.rows import RowReader, TextColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import TextColumn
 from bitextfilter.io.work_folder import (
     JoinedFiles,
     Manifest,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import Columns, Row, RowReader
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Columns, Row
 from bitextfilter.models.folders import PRETRAINED, read_config
 from bitextfilter.scoring.row_checks import (
     column_doubt,

@@ -16,7 +16,7 @@ from translators import CASES, network, processor
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import RowReader, row_windows
+from bitextfilter.io.row_reader import RowReader, row_windows
 from bitextfilter.pairs.evidence import EVIDENCE, PairEvidence
 from bitextfilter.scoring import model as scorers
 from bitextfilter.scoring import model_scorers as module

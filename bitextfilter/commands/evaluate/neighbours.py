@@ -27,7 +27,8 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Bootstrap, Result, record
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import Row, RowReader, TextColumn, strict
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Row, TextColumn, strict
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors

@@ -19,7 +19,8 @@ from bitextfilter.commands.frame.first_rows import rows_of
 from bitextfilter.commands.frame.options import as_amount, as_fraction, option
 from bitextfilter.errors import DeviceError, InputError
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.rows import Row, RowReader, WantedColumn, number_of
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Row, WantedColumn, number_of
 from bitextfilter.scoring.measures import CUT_MEASURES
 
 if TYPE_CHECKING:

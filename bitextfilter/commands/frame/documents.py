@@ -21,7 +21,8 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.documents import LinkLine, link_line, read_link_lines
 from bitextfilter.io.files import open_input, stream_name
-from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import REMEDY, BadRow, Row, TextColumn, is_blank
 from bitextfilter.mining.chunks import (
     Chunk,
     ChunkSettings,

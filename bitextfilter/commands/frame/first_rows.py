@@ -25,7 +25,7 @@ from bitextfilter.text.input_checks import (
 
 if TYPE_CHECKING:
     from bitextfilter.commands.frame.run import Run
-    from bitextfilter.io.rows import RowReader
+    from bitextfilter.io.row_reader import RowReader
     from bitextfilter.text.processor import TextProcessor
 
 CHECKED_ROWS = 1000

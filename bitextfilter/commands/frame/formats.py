@@ -9,7 +9,8 @@ from typing import BinaryIO
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.formats.base import FORMATS, FormatSettings, PairReader, UnfitError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import BadRow, Columns, RowReader, TextColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Columns, TextColumn
 
 
 class FormatInputs:

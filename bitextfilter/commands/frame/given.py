@@ -13,7 +13,7 @@ from bitextfilter.commands.frame.options import COUNT, option
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
-    from bitextfilter.io.rows import RowReader
+    from bitextfilter.io.row_reader import RowReader
     from bitextfilter.io.vectors import GivenRows, GivenVectors
     from bitextfilter.io.work_folder import Fact
 

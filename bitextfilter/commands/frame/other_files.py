@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import is_table, open_input, open_rows
-from bitextfilter.io.rows import Columns, RowReader, TextColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import Columns, TextColumn
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.other_texts import OtherTexts

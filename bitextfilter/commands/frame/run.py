@@ -24,16 +24,8 @@ from bitextfilter.commands.frame.messages import Messages
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import bytes_read, open_input, open_output, open_rows
-from bitextfilter.io.rows import (
-    BadRow,
-    Columns,
-    Fault,
-    Row,
-    RowReader,
-    TextColumn,
-    reject_line,
-    row_windows,
-)
+from bitextfilter.io.row_reader import RowReader, row_windows
+from bitextfilter.io.rows import BadRow, Columns, Fault, Row, TextColumn, reject_line
 from bitextfilter.io.work_folder import JoinedFiles, Shard
 from bitextfilter.models.folders import BALANCED
 

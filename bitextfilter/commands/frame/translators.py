@@ -22,7 +22,8 @@ from bitextfilter.commands.frame.options import (
     options_of,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Row, is_blank
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 
 if TYPE_CHECKING:

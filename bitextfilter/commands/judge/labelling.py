@@ -31,7 +31,8 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError, WorkerError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import SIDES, Columns, Row, RowParser, RowReader, WantedColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import SIDES, Columns, Row, RowParser, WantedColumn
 from bitextfilter.judge import judgements
 from bitextfilter.judge.judgements import (
     Judgements,

@@ -33,7 +33,8 @@ from bitextfilter.commands.models.lines import (
 from bitextfilter.errors import InputError, ModelError, SettingsError
 from bitextfilter.io.files import open_input, read_small, stream_name
 from bitextfilter.io.records import file_digest, parse_json
-from bitextfilter.io.rows import BadRow, RowReader, WantedColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, WantedColumn
 from bitextfilter.models.folders import (
     check_replaceable,
     copy_model,

@@ -31,7 +31,8 @@ from bitextfilter.commands.frame.translators import (
 )
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, stream_name
-from bitextfilter.io.rows import REMEDY, BadRow, Columns, Row, RowReader, TextColumn, WantedColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import REMEDY, BadRow, Columns, Row, TextColumn, WantedColumn
 from bitextfilter.models.folders import find_model, model_digest
 
 if TYPE_CHECKING:

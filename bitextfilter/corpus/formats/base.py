@@ -17,7 +17,8 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from bitextfilter.io.files import is_packed
-from bitextfilter.io.rows import REMEDY, BadRow, Columns, RowReader, TextColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import REMEDY, BadRow, Columns, TextColumn
 from bitextfilter.settings import setting
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})

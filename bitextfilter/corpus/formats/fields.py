@@ -22,7 +22,8 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.arrow_file import ArrowTable, ArrowWriter
 from bitextfilter.io.files import SPACES
 from bitextfilter.io.records import parse_json
-from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, number_of
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Row, TextColumn, number_of
 
 _MOST_NAMES, _NAME = 20, 200
 """Names that messages have; characters of each."""

@@ -16,7 +16,8 @@ from typing import BinaryIO
 
 from bitextfilter.corpus.formats.base import FormatSettings, Inputs, PairReader, PairRecord
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import BOM, LINE_BYTES, lines_of, wide_remedy, without_ending
+from bitextfilter.io.files import BOM, wide_remedy, without_ending
+from bitextfilter.io.lines import LINE_BYTES, lines_of
 from bitextfilter.io.rows import BadRow
 
 _KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[[0-9]\])?)\s*(?=")')

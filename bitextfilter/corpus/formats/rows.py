@@ -25,8 +25,10 @@ from bitextfilter.corpus.formats.base import (
     in_one_line,
 )
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import BOM, LINE_BYTES, SPACES, lines_of, wide_remedy
-from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, TextColumn, WantedColumn
+from bitextfilter.io.files import BOM, SPACES, wide_remedy
+from bitextfilter.io.lines import LINE_BYTES, lines_of
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Columns, Row, TextColumn, WantedColumn
 
 _Field = TypeVar("_Field", str, bytes)
 

@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from bitextfilter.corpus.formats.base import PairReader, PairRecord
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import LINE_BYTES
+from bitextfilter.io.lines import LINE_BYTES
 from bitextfilter.io.rows import BadRow
 from bitextfilter.languages import Language, read_language
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bitextfilter.corpus.formats.base import FormatSettings, PairRecord, PairWriter, UnfitError
 from bitextfilter.corpus.formats.fields import JsonReader, json_writer
-from bitextfilter.io.rows import BadRow, RowReader, TextColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, TextColumn
 
 
 def reader(

@@ -25,7 +25,8 @@ from bitextfilter.corpus.formats.fields import (
 )
 from bitextfilter.corpus.formats.rows import CsvReader, csv_writer
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.rows import BadRow, Columns, RowReader, TextColumn
+from bitextfilter.io.row_reader import RowReader
+from bitextfilter.io.rows import BadRow, Columns, TextColumn
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
