@@ -112,11 +112,11 @@ def test_plain_sentences_of_alignment(tmp_path: Path) -> None:
 
 def test_no_output_waits_for_the_first_rows() -> None:
     seen: list[list[bytes]] = []
-    lines = watched(iter([b"a\n", b"b\n", b"c\n"]), seen.append, 2)
-    assert (next(lines), seen) == (b"a\n", [])
-    assert (next(lines), seen) == (b"b\n", [[b"a\n", b"b\n"]])
-    assert list(lines) == [b"c\n"]
-    assert list(watched([b"a\n"], seen.append, 2)) == [b"a\n"]
+    blocks = watched(iter([[b"a\n"], [b"b\n", b"c\n"], [b"d\n"]]), seen.append, 2)
+    assert (next(blocks), seen) == ([b"a\n"], [])
+    assert (next(blocks), seen) == ([b"b\n", b"c\n"], [[b"a\n", b"b\n"]])
+    assert list(blocks) == [[b"d\n"]]
+    assert list(watched([[b"a\n"]], seen.append, 2)) == [[b"a\n"]]
     assert seen[1:] == [[b"a\n"]]
 
 
