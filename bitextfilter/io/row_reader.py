@@ -238,7 +238,10 @@ def _has(fields: Sequence[str], place: int) -> bool:
 def row_windows(
     rows: Iterable[Row | BadRow], size: int, most_bytes: int = WINDOW_BYTES
 ) -> Iterator[list[Row | BadRow]]:
-    """Yield *size* consecutive rows at a time, or fewer once they hold *most_bytes*."""
+    """Yield *size* consecutive rows at a time, or fewer once they hold *most_bytes*.
+
+    Those of a reader are cut as by ``RowReader.lines``.
+    """
     if isinstance(rows, RowReader):
         return _parsed(rows, size, most_bytes)
     return windows(rows, lambda row: len(row.line), size, most_bytes)

@@ -228,7 +228,7 @@ def test_a_window_ends_with_the_row_that_reaches_a_bound() -> None:
 
 
 def test_a_window_of_lines_ends_with_the_block_that_reaches_a_bound() -> None:
-    """The file is read in blocks of 32 KiB."""
+    """The file is read in blocks of 16 KiB."""
     windows = [len(part.raw) for part in read(b"a\tb\n" * 30_000).lines(20_000, 2 << 15)]
     assert windows == [1 << 14, 30_000 - (1 << 14)]
 
