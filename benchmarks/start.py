@@ -1,11 +1,11 @@
 """Time and memory of a start: one line through a command, and many lines.
 
-    python benchmarks/start.py [--before CHECKOUT] [--pairs PAIRS.tsv --rows 1000000]
+    python benchmarks/start.py [--before CHECKOUT] [--pairs PAIRS.tsv --rows 1000000 --times 1]
 
 Each command runs as at a shell, in turns with the one of another checkout, if there is one: ratios
-of medians are printed. CPU seconds are those of all cores, and hardly change with what else the
-machine does; the clock does. Memory is the most that was resident. The first run of each, which
-compiles modules, is not counted.
+of medians are printed, and for many lines, rows a second after the one line. CPU seconds are those
+of all cores, and hardly change with what else the machine does; the clock does. Memory is the most
+that was resident. The first run of each, which compiles modules, is not counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ ONE_LINE = {
     "score, multi": ["bitext-score", "--model", "multi", "--languages", "en,de"],
     "embed": ["bitext-embed", "--language", "en"],
 }
-MANY = {"score": ["bitext-score"], "score, cosine": ["bitext-score", "--similarity", "cosine"]}
+MANY = {
+    name: [*line, *(["--column", "1"] if name == "embed" else [])]
+    for name, line in ONE_LINE.items()
+    if name != "score, multi"
+}
 
 
 class Cost(NamedTuple):
@@ -60,8 +64,10 @@ def run(checkout: Path, line: list[str], lines: Path, scratch: Path) -> Cost:
     return Cost(time.perf_counter() - start, used.ru_utime + used.ru_stime, memory)
 
 
-def measure(name: str, checkouts: list[Path], rounds: int, job: tuple[list[str], Path]) -> None:
-    """Print the medians of a command by checkout, and the ratios."""
+def measure(
+    name: str, checkouts: list[Path], rounds: int, job: tuple[list[str], Path]
+) -> list[Cost]:
+    """Print the medians of a command by checkout, and the ratios; returns the medians."""
     line, lines = job
     with tempfile.TemporaryDirectory() as folder:
         costs: list[list[Cost]] = [[] for _ in checkouts]
@@ -75,6 +81,7 @@ def measure(name: str, checkouts: list[Path], rounds: int, job: tuple[list[str],
         new, old = middle
         ratios = [one / other for one, other in zip(new, old, strict=True)]
         print(f"{'':<22} {ratios[0]:9.2f} {ratios[1]:9.2f} {ratios[2]:9.2f}   ratio", flush=True)
+    return middle
 
 
 def medians(costs: Iterable[Cost]) -> Cost:
@@ -91,21 +98,26 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of one line")
     parser.add_argument("--pairs", type=Path, help="TSV of pairs, repeated up to --rows")
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--times", type=int, default=1, help="that many lines are run")
     settings = parser.parse_args()
     checkouts = [OURS, *([settings.before.resolve()] if settings.before else [])]
     print(f"{'one line':<22} {'seconds':>9} {'CPU s':>9} {'MB':>9}")
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder) / "lines.tsv"
+        starts = {}
         for name, line in ONE_LINE.items():
             lines.write_bytes(PAIR if "embed" not in name else b"Hello world\n")
-            measure(name, checkouts, settings.rounds, (line, lines))
+            starts[name] = measure(name, checkouts, settings.rounds, (line, lines))
         if settings.pairs is None:
             return
         rows = settings.pairs.read_bytes().splitlines(keepends=True)
         lines.write_bytes(b"".join(islice(cycle(rows), settings.rows)))
         print(f"{settings.rows} rows")
         for name, line in MANY.items():
-            measure(name, checkouts, 1, (line, lines))
+            costs = measure(name, checkouts, settings.times, (line, lines))
+            for checkout, cost, start in zip(checkouts, costs, starts[name], strict=True):
+                speed = settings.rows / (cost.clock - start.clock)
+                print(f"{'':<22} {speed:9.0f} rows a second after the start   {checkout.name}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
@@ -19,6 +19,9 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.io.rows import BadRow, Row, TextColumn
 from bitextfilter.io.sources import is_remote
+
+if TYPE_CHECKING:
+    from bitextfilter.arrays import Vectors
 
 
 @dataclass(frozen=True)
@@ -72,16 +75,29 @@ def _embed(run: Run, output: BinaryIO, settings: _Settings) -> int:
     """Write the vectors of a run's rows; returns their dimension."""
     import numpy as np
 
+    from bitextfilter.io.workers import map_ahead
+
     reader = run.rows(TextColumn(settings.where))
     language, dtype = settings.language, np.dtype(settings.dtype).newbyteorder("<")
     model = run.model((language, language))
     dim: int = model.encode([], language).shape[1]
-    for window in run.windows(reader):
-        sentences = [row.text for row in window if not isinstance(row, BadRow)]
+
+    def vectors_of(window: list[Row | BadRow]) -> Vectors:
+        """Return a row for each of a window: of a bad one, NaN."""
+        sentences = [row.texts[0] for row in window if not isinstance(row, BadRow)]
         vectors = np.ascontiguousarray(model.encode(sentences, language), dtype)
         if len(sentences) < len(window):
             good = [isinstance(row, Row) for row in window]
             encoded, vectors = vectors, np.full((len(window), dim), np.nan, dtype=dtype)
             vectors[good] = encoded
+        return vectors
+
+    most = model.encoder.most
+    parts = (
+        window[first : first + most]
+        for window in run.windows(reader)
+        for first in range(0, len(window), most)
+    )
+    for vectors in map_ahead(vectors_of, parts, run.common.threads):
         output.write(vectors.data)
     return dim

@@ -14,8 +14,9 @@ import os
 import signal
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -317,6 +318,29 @@ def map_blocks(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def map_ahead(
+    function: Callable[[_Item], _Result], items: Iterable[_Item], threads: int = 1
+) -> Iterator[_Result]:
+    """Yield ``function(item)`` for each item, in order; each thread is one item ahead.
+
+    An error is raised in its turn, that of *items* as soon as it is read.
+    """
+    if threads <= 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(threads, initializer=_within.enter) as pool:
+        waiting = deque[Future[_Result]]()
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 Task = TypeVar("Task")

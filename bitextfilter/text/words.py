@@ -169,9 +169,10 @@ def sentence_list(sentences: Iterable[str], name: str) -> list[str]:
     if not isinstance(sentences, Iterable):
         raise TypeError(f"{name} is {sentences!r:.40}, not a list of str")
     listed = list(sentences)
-    for index, sentence in enumerate(listed):
-        if not isinstance(sentence, str):
-            raise TypeError(f"{name}[{index}] is {sentence!r:.40}, not a str")
+    for kind in set(map(type, listed)):
+        if not issubclass(kind, str):
+            index = list(map(type, listed)).index(kind)
+            raise TypeError(f"{name}[{index}] is {listed[index]!r:.40}, not a str")
     return listed
 
 

@@ -20,7 +20,13 @@ import pytest
 from bitextfilter.errors import InputError, WorkerError
 from bitextfilter.io import workers
 from bitextfilter.io.drafts import interrupt
-from bitextfilter.io.workers import map_as_done, map_as_it_pays, map_blocks, map_in_order
+from bitextfilter.io.workers import (
+    map_ahead,
+    map_as_done,
+    map_as_it_pays,
+    map_blocks,
+    map_in_order,
+)
 
 Map = Callable[[Callable[[int], int], Iterable[int], int], Iterator[int]]
 
@@ -354,6 +360,46 @@ def test_an_error_in_a_block_is_raised(threads: int) -> None:
 
     with pytest.raises(ZeroDivisionError):
         map_blocks(fail, [1, 0, 1, 1], threads)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_work_ahead_in_order(threads: int) -> None:
+    read: list[int] = []
+
+    def slow_first(number: int) -> int:
+        time.sleep(0.02 if number == 0 else 0.0)
+        return number * number
+
+    def items() -> Iterator[int]:
+        for number in range(20):
+            read.append(number)
+            yield number
+
+    results = map_ahead(slow_first, items(), threads)
+    assert next(results) == 0
+    assert len(read) == (1 if threads == 1 else threads + 1)
+    assert list(results) == [number * number for number in range(1, 20)]
+
+
+def test_work_ahead_is_side_by_side_and_blocks_within_are_not() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    def outer(_: int) -> bool:
+        both.wait()
+        here = threading.get_ident()
+        return map_blocks(lambda _: threading.get_ident(), range(3), threads=2) == [here] * 3
+
+    assert list(map_ahead(outer, range(4), threads=2)) == [True] * 4
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_ahead_comes_in_its_turn(threads: int) -> None:
+    before = threading.active_count()
+    results = map_ahead(refuse_five, range(20), threads)
+    assert [next(results) for _ in range(5)] == list(range(5))
+    with pytest.raises(InputError, match="five"):
+        next(results)
+    assert threading.active_count() == before
 
 
 RESULTS_TOO_LARGE_TO_WAIT_FOR = """

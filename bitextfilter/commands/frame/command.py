@@ -103,17 +103,17 @@ if TYPE_CHECKING:
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """``M_TRIM_THRESHOLD``, ``M_MMAP_THRESHOLD`` and ``M_ARENA_MAX`` of glibc's malloc.h."""
-_LARGE, _KEPT, _ARENAS = 1 << 22, 1 << 25, 2
+_LARGE, _KEPT, _ARENAS = 12 << 20, 1 << 26, 2
 
 
 def steady_speed_and_memory() -> None:
     """Keep speed and memory steady for any number and size of windows.
 
     numpy's BLAS gets one thread, unless the environment says otherwise: our own threads compute
-    side by side. glibc returns arrays of 4 MiB and more to the system when they are freed (by
+    side by side. glibc returns arrays of 12 MiB and more to the system when they are freed (by
     default it keeps ever larger ones, and a long stream takes hundreds of MB more), keeps up to
-    32 MiB of smaller ones (a recurrent encoder frees some at every step), and shares two arenas
-    among all threads. Other C libraries are not changed.
+    64 MiB of smaller ones (a part's vectors take 8 MiB), and shares two arenas among all threads.
+    Other C libraries are not changed.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _set_malloc({_MMAP_THRESHOLD: _LARGE, _TRIM_THRESHOLD: _KEPT, _ARENA_MAX: _ARENAS})
