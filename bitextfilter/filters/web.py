@@ -308,14 +308,26 @@ _SHORT = 1000
 """Characters of a sentence in which the built-in expressions need no limit of time."""
 
 
+class _Expression:
+    """A regular expression that ignores case; to compile all takes longer than to read a row."""
+
+    def __init__(self, written: str) -> None:
+        self.written = written
+
+    @functools.cached_property
+    def compiled(self) -> regex.Pattern[str]:
+        """The expression, compiled when it is first asked. Raises regex.error."""
+        return regex.compile(self.written, regex.IGNORECASE)
+
+
 class _Patterns:
     """Regular expressions of a file, each with the key words of texts that it may match."""
 
     def __init__(self, path: str) -> None:
         """Read the file; an expression without words may match any text."""
-        self._by_word: dict[str, list[tuple[regex.Pattern[str], float]]] = {}
+        self._by_word: dict[str, list[tuple[_Expression, float]]] = {}
         """The expressions, and among how many first words of a text each word must be."""
-        self._anywhere: list[regex.Pattern[str]] = []
+        self._anywhere: list[_Expression] = []
         self._quick = path == _BUILT_IN
         for number, line in enumerate(read_lines(path), start=1):
             words, _, expression = line.rpartition("\t")
@@ -323,22 +335,27 @@ class _Patterns:
                 continue
             for name, meaning in _MACROS.items():
                 expression = expression.replace(name, meaning)
-            try:
-                pattern = regex.compile(expression, regex.IGNORECASE)
-            except regex.error as error:
-                reason = f"{path}:{number}: not a regular expression: {error}"
-                raise SettingsError(reason) from error
+            pattern = _Expression(expression)
+            if not self._quick:
+                self._check(pattern, f"{path}:{number}")
             for written in words.split():
                 word, _, first = written.partition("/") if self._quick else (written, "", "")
                 self._by_word.setdefault(word, []).append((pattern, float(first or "inf")))
             if not words:
                 self._anywhere.append(pattern)
 
+    @staticmethod
+    def _check(pattern: _Expression, place: str) -> None:
+        try:
+            _ = pattern.compiled
+        except regex.error as error:
+            raise SettingsError(f"{place}: not a regular expression: {error}") from error
+
     def of(self, words: Iterable[str]) -> Iterator[regex.Pattern[str]]:
         """Yield the patterns that may match a text of *words*."""
         for word in words:
-            yield from (pattern for pattern, _ in self._by_word.get(word, ()))
-        yield from self._anywhere
+            yield from (pattern.compiled for pattern, _ in self._by_word.get(word, ()))
+        yield from (pattern.compiled for pattern in self._anywhere)
 
     def suspects(self, side: BatchSide) -> Mask:
         """Return the sentences that may match, by sketches of their words, shape ``(n,)``."""
@@ -356,17 +373,19 @@ class _Patterns:
             if not found[place]:
                 sentence = side.sentences[place]
                 quick = len(sentence) <= _SHORT and "İ" not in sentence  # it makes two of a word
-                found[place] = not quick or any(one.search(sentence) for one in patterns[known])
+                found[place] = not quick or any(
+                    one.compiled.search(sentence) for one in patterns[known]
+                )
         return found
 
     @functools.cached_property
-    def _known(self) -> tuple[NDArray[np.uint32], list[list[regex.Pattern[str]]], Floats]:
+    def _known(self) -> tuple[NDArray[np.uint32], list[list[_Expression]], Floats]:
         """The sketches of the words, ascending, and for each:
 
         the expressions, and among how many first words of a text it must be.
         """
         words = BatchSide(list(self._by_word))
-        found: dict[int, list[tuple[regex.Pattern[str], float]]] = {}
+        found: dict[int, list[tuple[_Expression, float]]] = {}
         sketches = words.sketches(words.starts, words.ends).tolist()
         for sketch, patterns in zip(sketches, self._by_word.values(), strict=True):
             found.setdefault(sketch, []).extend(patterns)

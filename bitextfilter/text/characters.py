@@ -30,22 +30,48 @@ def _alphabets() -> dict[str, str]:
     return dict(read_toml(Path(__file__).with_name("alphabets.toml"))["letters"])
 
 
+_ALIKE = (
+    range(0x40000, 0xE0000),
+    range(0xE1000, 0xF0000),
+    range(0xF0000, 0xFFFFE),
+    range(0x100000, 0x10FFFE),
+)
+"""Code points without a property of their own: planes that are unassigned, or for private use."""
+_SURROGATES = slice(0xD800, 0xE000)
+
+
 @functools.cache
-def _everything() -> str:
-    """Return all code points in order, with spaces for surrogates."""
-    codes = np.arange(_COUNT, dtype=np.uint32)
-    codes[0xD800:0xE000] = 0x20
-    return codes.tobytes().decode("utf-32-le" if sys.byteorder == "little" else "utf-32-be")
+def _looked_at() -> tuple[str, NDArray[np.int64]]:
+    """Return the code points that are looked at, and how many are like each: of ``_ALIKE``, one.
+
+    Surrogates are spaces.
+    """
+    codes, like = np.arange(_COUNT, dtype=np.uint32), np.ones(_COUNT, dtype=np.int64)
+    codes[_SURROGATES] = 0x20
+    for alike in _ALIKE:
+        like[alike.start : alike.stop] = 0
+        like[alike.start] = len(alike)
+    order = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
+    return codes[like > 0].tobytes().decode(order), like[like > 0]
 
 
-def _matching(pattern: str) -> NDArray[np.bool_]:
-    """Return the table of the characters that match a regular expression for one of them."""
+@functools.cache
+def _having(name: str) -> NDArray[np.bool_]:
+    """Return which of the code points looked at have a property, as ``Lu`` or ``Script=Latin``."""
     import regex  # commands that need no table start sooner without it
 
-    table = np.zeros(_COUNT, dtype=bool)
-    for match in regex.finditer(f"(?:{pattern})+", _everything()):
-        table[match.start() : match.end()] = True
-    table[0xD800:0xE000] = False
+    text, _ = _looked_at()
+    found = np.zeros(len(text), dtype=bool)
+    for match in regex.finditer(rf"\p{{{name}}}+", text):
+        found[match.start() : match.end()] = True
+    return found
+
+
+def _having_any(names: Iterable[str]) -> NDArray[np.bool_]:
+    """Return the table of the characters that have one of some properties."""
+    _, like = _looked_at()
+    table = np.repeat(np.logical_or.reduce([_having(name) for name in names]), like)
+    table[_SURROGATES] = False
     table.flags.writeable = False
     return table
 
@@ -53,7 +79,7 @@ def _matching(pattern: str) -> NDArray[np.bool_]:
 @functools.cache
 def in_category(*categories: str) -> NDArray[np.bool_]:
     """Return the table of general categories: ``Lu``, or ``L`` for all that start with it."""
-    return _matching("[" + "".join(rf"\p{{{name}}}" for name in categories) + "]")
+    return _having_any(categories)
 
 
 @functools.cache
@@ -62,7 +88,7 @@ def in_script(*scripts: str) -> NDArray[np.bool_]:
     import regex
 
     try:
-        return _matching("[" + "".join(rf"\p{{Script={name}}}" for name in scripts) + "]")
+        return _having_any(f"Script={name}" for name in scripts)
     except regex.error as error:
         raise SettingsError(f"no Unicode script is called {', '.join(scripts)}") from error
 
@@ -70,7 +96,7 @@ def in_script(*scripts: str) -> NDArray[np.bool_]:
 @functools.cache
 def is_alphabetic() -> NDArray[np.bool_]:
     """Return the table of Unicode's Alphabetic property: letters, and marks that act as such."""
-    return _matching(r"\p{Alphabetic}")
+    return _having_any(["Alphabetic"])
 
 
 @functools.cache

@@ -259,16 +259,17 @@ def _ngrams() -> Identifier:
     reader = TextReader(first)
 
     def probabilities(sentences: Sequence[str], language: str) -> Floats:
-        place, known = first.place(language), second.knows(language)
+        place = first.place(language)
         if place is None:  # the same bound serves
             return np.minimum(
                 1, second.probabilities(sentences, language) * minimum / second.minimum
             )
         evidence = reader.evidence(sentences)
         found: Floats = first.probabilities(evidence)[:, place]
-        unsure = np.flatnonzero((found >= minimum) & (found < _SURE) & known)
-        doubtful = [sentences[at] for at in unsure.tolist()]
-        found[unsure] = np.sqrt(found[unsure] * second.probabilities(doubtful, language))
+        unsure = np.flatnonzero((found >= minimum) & (found < _SURE))
+        if len(unsure) and second.knows(language):
+            doubtful = [sentences[at] for at in unsure.tolist()]
+            found[unsure] = np.sqrt(found[unsure] * second.probabilities(doubtful, language))
         found[(found < _LONG * minimum) & (evidence[:, -1] >= _MANY_NGRAMS)] /= _LONG
         if first.languages[place] == "ja":
             failed = np.flatnonzero(found < minimum)
@@ -316,25 +317,29 @@ def _langid() -> Identifier:
     """py3langid (Lui & Baldwin 2012): the posterior of naive Bayes over byte n-grams.
 
     The priors are equal. Text in Chinese characters without kana is Chinese, if that is asked for.
+    The model is loaded when it is first asked.
     """
     module = _module("py3langid.langid", "py3langid")
-    model = module.LanguageIdentifier.from_model_file(module.MODEL_FILE)
+
+    @functools.cache
+    def model() -> Any:
+        return module.LanguageIdentifier.from_model_file(module.MODEL_FILE)
 
     @functools.cache
     def own(language: str) -> list[str]:
-        return labels_of(language, model.labels)
+        return labels_of(language, model().labels)
 
     def probability(sentence: str, language: str) -> float:
         if "zh" in own(language) and _looks_chinese(sentence):
             return 1.0
-        ranked = model.rank(sentence)
+        ranked = model().rank(sentence)
         (_, best), scores = ranked[0], dict(ranked)
         powers = (math.exp(score - best) for _, score in ranked)  # descending
         whole = sum(takewhile(_COUNTING.__lt__, powers))
         return sum(math.exp(scores[label] - best) for label in own(language)) / whole
 
     def likeliest(sentence: str) -> str:
-        return str(model.rank(sentence)[0][0])
+        return str(model().rank(sentence)[0][0])
 
     knows = lambda language: bool(own(language))  # noqa: E731
     return Identifier(1e-4, knows, _one_by_one(probability), likeliest)
