@@ -154,16 +154,16 @@ before = faults()
 many(60_000)
 print((faults() - before) / 200)
 
-many(600_000)
+many(2_000_000)
 before = resident()
-large = np.empty(600_000)
+large = np.empty(2_000_000)
 large.fill(1)
 print((resident() - before) / large.nbytes)
 """
 
 
 def asked(*words: str) -> tuple[float, float]:
-    """Page faults of half a MB asked for again, and the share of new memory in five MB more."""
+    """Page faults of half a MB asked for again, and the share of new memory in 16 MB more."""
     line = [sys.executable, "-c", PROBE, *words]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     faults, share_new = map(float, done.stdout.split())
@@ -177,7 +177,7 @@ glibc = pytest.mark.skipif(
 
 @glibc
 def test_small_arrays_stay_at_hand_and_large_ones_go_back() -> None:
-    """Half a MB again is no new page; five MB again are new memory, whatever the pages' size."""
+    """Half a MB again is no new page; 16 MB again are new memory, whatever the pages' size."""
     faults, share_new = asked()
     assert faults < 5
     assert share_new > 0.9
@@ -185,7 +185,7 @@ def test_small_arrays_stay_at_hand_and_large_ones_go_back() -> None:
 
 @glibc
 def test_a_training_keeps_large_arrays_at_hand() -> None:
-    """Five MB again are those of before."""
+    """16 MB again are those of before."""
     faults, share_new = asked("training")
     assert faults < 5
     assert share_new < 0.1
