@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.languages import find_language
-from bitextfilter.models.folders import read_config, shipped_models
+from bitextfilter.models.folders import read_config, shipped_models, unverified
 
 MANY = "multi"
 """The shipped model of many languages, by whose text processing columns are told apart, too."""
@@ -16,7 +16,8 @@ def model_of(languages: tuple[str, str]) -> str:
     It is the fast one of these two, in either order, or else ``MANY``. Raises SettingsError where
     none knows both.
     """
-    known = {name: read_config(folder)["languages"] for name, folder in shipped_models().items()}
+    with unverified():  # the model that is taken is verified when it is loaded
+        known = {name: read_config(own)["languages"] for name, own in shipped_models().items()}
     for name, own in sorted(known.items(), key=lambda item: (len(item[1]), len(item[0]))):
         if all(find_language(language, own) for language in languages):
             return f"{name}:{','.join(languages)}"

@@ -320,22 +320,26 @@ def map_blocks(
             raise
 
 
+_AHEAD = 2
+
+
 def map_ahead(
     function: Callable[[_Item], _Result], items: Iterable[_Item], threads: int = 1
 ) -> Iterator[_Result]:
-    """Yield ``function(item)`` for each item, in order; each thread is one item ahead.
+    """Yield ``function(item)`` for each item, in order; with *threads* two are under way.
 
-    An error is raised in its turn, that of *items* as soon as it is read.
+    So one item can be read while library calls compute another, which may use all *threads*. An
+    error is raised in its turn, that of *items* when it is read.
     """
     if threads <= 1:
         yield from map(function, items)
         return
-    with ThreadPoolExecutor(threads, initializer=_within.enter) as pool:
+    with ThreadPoolExecutor(_AHEAD) as pool:
         waiting = deque[Future[_Result]]()
         try:
             for item in items:
                 waiting.append(pool.submit(function, item))
-                if len(waiting) > threads:
+                if len(waiting) > _AHEAD:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

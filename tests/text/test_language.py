@@ -191,6 +191,19 @@ def test_ngrams_ask_py3langid_where_they_are_not_sure() -> None:
     assert 3 < both < 20
 
 
+def test_sure_sentences_load_no_model_of_py3langid() -> None:
+    script = (
+        "import py3langid.langid\n"
+        "from bitextfilter.text.language import load_identifier\n"
+        "py3langid.langid.LanguageIdentifier.from_model_file = None\n"
+        "found = load_identifier('ngrams')\n"
+        f"assert found.probabilities([{SENTENCES['de']!r}], 'de')[0] > 0.9\n"
+        "found.probabilities(['Server name'], 'de')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "TypeError: 'NoneType' object is not callable" in done.stderr
+
+
 def test_ngrams_ask_py3langid_for_languages_that_they_lack() -> None:
     ngrams, second = load_identifier("ngrams"), load_identifier("py3langid")
     assert load_ngram_identifier().place("sw") is None and ngrams.knows("sw")
