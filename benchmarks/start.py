@@ -23,18 +23,15 @@ from statistics import median
 from typing import NamedTuple
 
 OURS = Path(__file__).parents[1]
-PAIR = b"Hello world\tHallo Welt\n"
+PAIR = b"The committee meets on Tuesday.\tDer Ausschuss trifft sich am Dienstag.\n"
 ONE_LINE = {
     "score": ["bitext-score"],
     "score, cosine": ["bitext-score", "--similarity", "cosine"],
     "score, multi": ["bitext-score", "--model", "multi", "--languages", "en,de"],
-    "embed": ["bitext-embed", "--language", "en"],
+    "embed": ["bitext-embed", "--language", "en", "--column", "1"],
+    "filter": ["bitext-filter", "--languages", "en,de"],
 }
-MANY = {
-    name: [*line, *(["--column", "1"] if name == "embed" else [])]
-    for name, line in ONE_LINE.items()
-    if name != "score, multi"
-}
+MANY = {name: line for name, line in ONE_LINE.items() if name != "score, multi"}
 
 
 class Cost(NamedTuple):
@@ -104,9 +101,9 @@ def main() -> None:
     print(f"{'one line':<22} {'seconds':>9} {'CPU s':>9} {'MB':>9}")
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder) / "lines.tsv"
+        lines.write_bytes(PAIR)
         starts = {}
         for name, line in ONE_LINE.items():
-            lines.write_bytes(PAIR if "embed" not in name else b"Hello world\n")
             starts[name] = measure(name, checkouts, settings.rounds, (line, lines))
         if settings.pairs is None:
             return
