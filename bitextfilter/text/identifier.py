@@ -31,6 +31,7 @@ from bitextfilter.text.compiled_ngrams import evidence as compiled_evidence
 from bitextfilter.text.compiled_ngrams import group_sums
 from bitextfilter.text.compiled_ngrams import longest_runs as compiled_runs
 from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.units import compiled
 from bitextfilter.text.words import numbered
 
 FOLDER = Path(__file__).parents[1] / "pretrained" / "identifier"
@@ -45,14 +46,6 @@ _STEP, _SPREAD = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x9E3779B97F4A7C15)
 _SPACE = 32
 _REMEMBERED = 1 << 17
 """Words: some 20 MB."""
-
-
-@functools.cache
-def _letters() -> functools.partial[list[str]]:
-    """Return the function that finds the runs of letters in a text."""
-    import regex
-
-    return functools.partial(regex.compile(r"[\p{L}\p{M}]+").findall)
 
 
 def ngrams(words: Sequence[str], buckets: int) -> Ragged:
@@ -87,7 +80,7 @@ def _runs(words: Sequence[str]) -> tuple[NDArray[np.uint32], Ragged]:
 
     And the word of each run, as ``flat``, and its number of characters with the spaces.
     """
-    find, runs, counts = _letters(), list[str](), list[int]()
+    find, runs, counts = compiled(r"[\p{L}\p{M}]+").findall, list[str](), list[int]()
     for word in words:
         found = find(word.lower())
         runs += found
