@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Keys
+from bitextfilter.arrays import Keys, places_of
 from bitextfilter.io.compiled import INTEGER, CompiledLibrary, array_of
 from bitextfilter.text.ragged import Ragged
 
@@ -75,10 +75,10 @@ def evidence(
 
 def group_sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32] | None:
     """Add up the *rows* ``(m, l)``, int8 or int32, at the places of each group: ``(n, l)``."""
-    library, flat, lengths = LIBRARY.open(), groups.flat, groups.lengths
+    library = LIBRARY.open()
     if library is None or not (_is(rows, np.int8) or _is(rows, np.int32)):
         return None
-    flat, lengths = (np.ascontiguousarray(each, np.int64) for each in (flat, lengths))
+    flat, lengths = (np.ascontiguousarray(each, np.int64) for each in (groups.flat, groups.lengths))
     count, width = rows.shape
     out = np.empty((len(lengths), width), dtype=np.int32)
     table = rows, rows.itemsize, count, width
@@ -113,7 +113,7 @@ class KeyTable:
         """Return the id of each key, 0 for one that is unknown."""
         library = LIBRARY.open()
         if library is None or not _is(keys, np.uint64):
-            return self._search(keys)
+            return np.append(self._ids, np.int32(0))[places_of(keys, self._keys)]
         slots = self._slots  # held here: another thread may put its own in their place
         if slots is None:
             slots = self._slots = self._index(library)
@@ -127,9 +127,3 @@ class KeyTable:
         given = keys, ids, len(keys), self._secret
         library.ngrams_index(*given, slots, len(slots) - 1)
         return slots
-
-    def _search(self, keys: Keys) -> NDArray[np.int32]:
-        if not len(self._keys):
-            return np.zeros(len(keys), np.int32)
-        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[places] == keys, self._ids[places], np.int32(0))

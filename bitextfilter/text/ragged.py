@@ -76,22 +76,15 @@ class Ragged:
 
     def merged(self, groups: Integers) -> Ragged:
         """Join runs of rows: the first ``groups[0]`` rows become one, and so on."""
-        ends = np.concatenate([[0], np.cumsum(self.lengths)])
-        bounds = np.concatenate([[0], np.cumsum(groups)])
-        return Ragged(self.flat, np.diff(ends[bounds]))
+        return Ragged(self.flat, _sums(self.lengths, groups))
 
     def only(self, kept: Mask) -> Ragged:
         """Drop the numbers that are not *kept*, ``(sum of lengths,)``."""
-        before = np.concatenate([[0], np.cumsum(kept)])
-        ends = np.concatenate([[0], np.cumsum(self.lengths)])
-        return Ragged(self.flat[kept], np.diff(before[ends]))
+        return Ragged(self.flat[kept], _sums(kept, self.lengths))
 
     def holding(self, number: int) -> Mask:
         """Return which rows hold *number*, ``(n,)``."""
-        found = np.concatenate([[0], np.cumsum(self.flat == number)])
-        ends = np.concatenate([[0], np.cumsum(self.lengths)])
-        rows: Mask = np.diff(found[ends]) > 0
-        return rows
+        return _sums(self.flat == number, self.lengths) > 0
 
     def first(self, most: int) -> Ragged:
         """Cut each row after its first *most* numbers."""
@@ -116,6 +109,13 @@ class Ragged:
         out = np.zeros(inside.shape, dtype=np.int64)
         out[inside] = self.take(rows).flat
         return out, lengths
+
+
+def _sums(numbers: npt.NDArray[Any], lengths: Integers) -> Integers:
+    """Return the sum of the first ``lengths[0]`` numbers, of the next ``lengths[1]``, and so on."""
+    before, ends = (np.concatenate([[0], np.cumsum(each)]) for each in (numbers, lengths))
+    sums: Integers = np.diff(before[ends])
+    return sums
 
 
 class RaggedStore:

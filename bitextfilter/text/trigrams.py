@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from bitextfilter.arrays import Floats, Indices, Integers, Keys, Mask
+from bitextfilter.arrays import Floats, Indices, Integers, Keys, Mask, places_of
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.compiled_ngrams import KeyTable
 from bitextfilter.text.ragged import Ragged
@@ -299,10 +299,7 @@ class _Counts(NamedTuple):
 
     def of(self, keys: Keys) -> Integers:
         """Return the counts of some keys; 0 for a missing one."""
-        if not len(self.keys):
-            return np.zeros(len(keys), dtype=np.int64)
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[places] == keys, self.counts[places], 0)
+        return np.append(self.counts, 0)[places_of(keys, self.keys)]
 
 
 def _count_words(sentences: Iterable[str]) -> Counter[str]:
