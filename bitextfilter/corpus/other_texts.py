@@ -26,7 +26,7 @@ from bitextfilter.arrays import Floats, Integers, Keys, Mask
 from bitextfilter.corpus.duplicate_keys import MATCH, as_keys, text_key
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.row_reader import RowReader
-from bitextfilter.io.rows import WINDOW_BYTES, strict, windows
+from bitextfilter.io.rows import SIDES, WINDOW_BYTES, strict, windows
 from bitextfilter.io.spill import KeyTable
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import Ragged
@@ -274,7 +274,6 @@ class _WordHashes(dict[str, int]):
         return self[word]
 
 
-SIDES = ("source", "target")
 AGAINST_BY = ("any", "either", "pair", *SIDES)
 
 _ANY = "any"
