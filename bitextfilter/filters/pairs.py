@@ -207,19 +207,14 @@ class BatchSide:
         return _runs(self.alphabetic)
 
     @functools.cached_property
-    def spaces(self) -> Mask:
-        """White-space characters, the ``\\n`` after each sentence included, ``(total,)``."""
-        return self.mask_of(characters.is_space())
-
-    @functools.cached_property
     def alphabetic(self) -> Mask:
         """Alphabetic characters, ``(total,)``."""
         return self.mask_of(characters.is_alphabetic())
 
     @functools.cached_property
     def _bounds(self) -> tuple[Integers, Integers]:
-        """Starts and ends of words between white space."""
-        return _runs(np.logical_not(self.spaces))
+        """Starts and ends of words between white space, as the ``\\n`` after each sentence."""
+        return _runs(np.logical_not(self.mask_of(characters.is_space())))
 
     @property
     def word_starts(self) -> Integers:

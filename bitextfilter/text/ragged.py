@@ -231,21 +231,15 @@ class TokenTable:
     Tokens stand between white space, as that of ``str.split``, or control characters 0.
     """
 
-    def __init__(self) -> None:
-        self._table = _Compiled() if LIBRARY.open() else _Table()
-
-    def read(self, sentences: Sequence[str]) -> TokenWindow:
-        """Number the tokens of some sentences; all that are new stay known."""
-        return self._table.read(sentences)
-
-
-class _Table:
-    """A table in Python."""
+    def __new__(cls) -> TokenTable:
+        """Return a table of the library, where it is there."""
+        return object.__new__(_Compiled if LIBRARY.open() else TokenTable)
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def read(self, sentences: Sequence[str]) -> TokenWindow:
+        """Number the tokens of some sentences; all that are new stay known."""
         rows, tokens = _numbered(sentences)
         known = self._numbers
         new = [token for token in tokens if token not in known]
@@ -272,7 +266,7 @@ def _numbered(sentences: Sequence[str]) -> tuple[Ragged, list[str]]:
     return Ragged(places[places > 0], lengths), ["", *number.words[1:]]
 
 
-class _Compiled:
+class _Compiled(TokenTable):
     """A table in the memory of the library."""
 
     def __init__(self) -> None:
