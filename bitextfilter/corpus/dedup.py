@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bitextfilter.arrays import Integers, Keys
+from bitextfilter.arrays import Integers, Keys, begin_runs
 from bitextfilter.corpus.duplicate_keys import DedupSettings, as_keys, text_key
 from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.io.spill import ExternalSort, KeyTable, Scratch
@@ -168,9 +168,7 @@ def _shared(columns: Sequence[_Array], count: int) -> tuple[Integers, _Array]:
 
 def _starts(*columns: _Array) -> npt.NDArray[np.int64]:
     """Return the starts of runs of equal rows, in columns that are not empty."""
-    new = np.ones(len(columns[0]), bool)
-    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    return np.flatnonzero(new)
+    return np.flatnonzero(begin_runs(*columns))
 
 
 _T = TypeVar("_T")
