@@ -198,18 +198,10 @@ _CODES = f"utf-32-{'le' if sys.byteorder == 'little' else 'be'}"
 
 
 class WordNumbers(dict[str, int]):
-    """Numbers of distinct words, given in order of appearance."""
-
-    def __init__(self, first: str | None = None) -> None:
-        """Begin with the word number 0, if one is given."""
-        self.words: list[str] = []
-        """The words by number."""
-        if first is not None:
-            self[first]  # numbered by __missing__
+    """Numbers of distinct words, in order of appearance: its ``list`` has the words by number."""
 
     def __missing__(self, word: str) -> int:
-        number = self[word] = len(self.words)
-        self.words.append(word)
+        number = self[word] = len(self)
         return number
 
 
@@ -259,11 +251,11 @@ def _numbered(sentences: Sequence[str]) -> tuple[Ragged, list[str]]:
     if text.count(_BETWEEN) >= max(len(sentences), 1):  # a sentence holds it, too
         text = f" {_BETWEEN} ".join(sentence.replace(_BETWEEN, " ") for sentence in sentences)
     words = text.split()
-    number = WordNumbers(_BETWEEN)
+    number = WordNumbers({_BETWEEN: 0})
     places = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
     bounds = np.concatenate([[-1], np.flatnonzero(places == 0), [len(places)]])
     lengths = np.diff(bounds)[: len(sentences)] - 1
-    return Ragged(places[places > 0], lengths), ["", *number.words[1:]]
+    return Ragged(places[places > 0], lengths), ["", *list(number)[1:]]
 
 
 class _Compiled(TokenTable):
