@@ -7,7 +7,7 @@ of Massive Datasets*, section 3.4). Their Jaccard similarity is then computed ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from functools import lru_cache, partial
 
 import numpy as np
@@ -118,21 +118,19 @@ def _shingle_hashes(texts: Sequence[str], size: int) -> tuple[_Integers, npt.NDA
     return hashes[inside[: len(hashes)]], counts
 
 
-class NearTexts(AbstractContextManager["NearTexts"]):
+class NearTexts(ExitStack):
     """The texts of rows on disk: computes their keys, and compares rows."""
 
     def __init__(self, settings: DedupSettings) -> None:
         """Compare by the ``by``, ``similarity`` and ``shingle`` of *settings*."""
+        super().__init__()
         self._settings = settings
         self._sketcher = _Sketcher(settings.similarity, settings.shingle)
-        self._texts = Records()
+        self._texts = self.enter_context(Records())
         self._first = 0
         self._figures = figures(settings.ignore)
         self._text = lru_cache(_CACHED_TEXTS)(self._read)
         self._shingles = lru_cache(_CACHED_TEXTS)(partial(_shingles, size=settings.shingle))
-
-    def __exit__(self, *_: object) -> None:
-        self._texts.__exit__()
 
     def add(self, lines: npt.NDArray[np.int64], rows: Sequence[Sequence[str]]) -> _Integers:
         """Add *rows* by their lines, which ascend, and return their keys, ``(n, keys)``."""

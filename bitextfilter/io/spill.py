@@ -103,16 +103,13 @@ class Scratch(AbstractContextManager["Scratch"]):
             self._flushed = True
 
 
-class Records(AbstractContextManager["Records"]):
+class Records(ExitStack):
     """Byte strings on the disk, read in any order; each takes 8 bytes more."""
 
     def __init__(self) -> None:
-        self._data, self._ends = Scratch(), Scratch()
+        super().__init__()
+        self._data, self._ends = (self.enter_context(Scratch()) for _ in range(2))
         self._count = 0
-
-    def __exit__(self, *_: object) -> None:
-        self._data.__exit__()
-        self._ends.__exit__()
 
     def __len__(self) -> int:
         return self._count

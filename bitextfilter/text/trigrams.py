@@ -80,10 +80,11 @@ class Trigrams(Protocol):
         """Return the number of ids, ``RESERVED`` included."""
         ...
 
-    def __call__(self, words: Sequence[str]) -> Ragged:
+    def __call__(self, words: Sequence[str], most: int | None = None) -> Ragged:
         """Return the ids of the n-grams of each word; one ``UNKNOWN`` if none has a number.
 
-        Words are not empty and contain no white space.
+        Words are not empty and contain no white space. *most*: of counted n-grams, only the first
+        of them are known; None: all.
         """
         ...
 
@@ -98,7 +99,7 @@ class HashedTrigrams:
     def __len__(self) -> int:
         return len(RESERVED) + self.size
 
-    def __call__(self, words: Sequence[str]) -> Ragged:
+    def __call__(self, words: Sequence[str], most: int | None = None) -> Ragged:
         """See :class:`Trigrams`."""
         keys, lengths = _keys(words, self.syllabic, self.longest)
         # The finaliser of MurmurHash3 (Appleby 2016): every bit of the key changes every other.
@@ -192,7 +193,7 @@ class CountedTrigrams:
         return len(self.vocabulary)
 
     def __call__(self, words: Sequence[str], most: int | None = None) -> Ragged:
-        """See :class:`Trigrams`. *most*: only the first of them are known; None: all."""
+        """See :class:`Trigrams`."""
         keys, lengths = _keys(words, self.syllabic, self.longest)
         ids = self._table.find(keys)
         known = ids > 0
