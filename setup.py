@@ -33,7 +33,7 @@ def library(source: Path) -> Extension:
     return Extension(
         ".".join([*folder.parts, f"_{source.stem}"]),
         sources=[str(source)],
-        depends=sorted(map(str, folder.glob(f"{source.stem}_*.h"))),
+        depends=[*sorted(map(str, folder.glob(f"{source.stem}_*.h"))), "bitextfilter/io/wide.h"],
         libraries=["m"],
         extra_compile_args=["-std=gnu11", "-O3", "-g0"],
         optional=True,

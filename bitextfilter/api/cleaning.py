@@ -198,7 +198,8 @@ def _known_texts(
     others: tuple[Iterable[Sequence[str]], Iterable[str], Iterable[str]],
 ) -> OtherTexts | None:
     """Return the texts whose pairs are left out; None for none."""
-    from bitextfilter.corpus.other_texts import SIDES, OtherTexts
+    from bitextfilter.corpus.other_texts import OtherTexts
+    from bitextfilter.io.rows import SIDES
     from bitextfilter.text.words import sentence_list
 
     pairs = [pair[:2] for window in windows_of(others[0], name="against") for pair in window]

@@ -93,7 +93,7 @@ class Cleaner(AbstractContextManager["Cleaner"]):
 
     def __exit__(self, *_: object) -> None:
         if self._deduplicator is not None:
-            self._deduplicator.__exit__()
+            self._deduplicator.close()
 
     def cleaned(self, windows: Iterable[Window], records: Records) -> Iterator[Cleaned]:
         """Yield the windows, cleaned; rows wait in *records* once the duplicates need it."""

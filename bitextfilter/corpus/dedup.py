@@ -7,7 +7,7 @@ the most preferred of those.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bitextfilter.arrays import Integers, Keys
+from bitextfilter.arrays import Integers, Keys, begin_runs
 from bitextfilter.corpus.duplicate_keys import DedupSettings, as_keys, text_key
 from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.io.spill import ExternalSort, KeyTable, Scratch
@@ -168,9 +168,7 @@ def _shared(columns: Sequence[_Array], count: int) -> tuple[Integers, _Array]:
 
 def _starts(*columns: _Array) -> npt.NDArray[np.int64]:
     """Return the starts of runs of equal rows, in columns that are not empty."""
-    new = np.ones(len(columns[0]), bool)
-    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    return np.flatnonzero(new)
+    return np.flatnonzero(begin_runs(*columns))
 
 
 _T = TypeVar("_T")
@@ -190,7 +188,7 @@ def _preferences(scores: Sequence[float] | None, count: int) -> Keys:
     return np.where(np.isnan(values), np.uint64(2**64 - 1), order)
 
 
-class Deduplicator(AbstractContextManager["Deduplicator"]):
+class Deduplicator(ExitStack):
     """Finds the duplicates among rows, at once while its table of keys has room.
 
     Later rows, and all with best scores or near duplicates, wait on disk until ``finish``. A
@@ -205,7 +203,8 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
         Rows that are found in *others* are dropped before the rest is compared, as if they
         duplicated a line of a negative number: that of the other texts.
         """
-        self._settings, self._stack, self._order = settings, ExitStack(), _Order()
+        super().__init__()
+        self._settings, self._order = settings, _Order()
         self._others = others
         self._normalisers = settings.normalisers
         self._near: NearTexts | None = None
@@ -216,15 +215,12 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
             except ModuleNotFoundError as error:
                 remedy = "pip install 'bitextfilter[near]'"
                 raise DeviceError(f"near duplicates need {error.name}: {remedy}") from error
-            self._near = self._stack.enter_context(NearTexts(settings))
+            self._near = self.enter_context(NearTexts(settings))
             kinds = ["u8", "i8"]
         self._entries, self._gone = self._sort(kinds), self._sort(["i8", "i8"])
         self._preferences = self._sort(["u8", "i8"])
         self.waiting = wait or settings.match == "near" or settings.keep == "best"
         self._table = KeyTable(1 if self.waiting else settings.memory // 2)
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     def add(
         self,
@@ -291,7 +287,7 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
             self._preferences.add(preferences, lines)
 
     def _sort(self, kinds: Sequence[str]) -> ExternalSort:
-        return self._stack.enter_context(ExternalSort(kinds, self._settings.memory // 8))
+        return self.enter_context(ExternalSort(kinds, self._settings.memory // 8))
 
     def finish(self) -> ExternalSort:
         """Return the waiting rows dropped: their lines, ascending, and the lines they duplicate."""
@@ -300,7 +296,7 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
             dropped = _first_of_each(self._entries)
         else:
             if self._settings.keep == "best":
-                self._order.prefer(self._preferences, self._stack)
+                self._order.prefer(self._preferences, self)
             matches = (lambda *_: True) if self._near is None else self._near.similar
             memory = self._settings.memory // 8
             dropped = _one_of_matching(self._entries, self._order, matches, memory)

@@ -7,13 +7,14 @@ of Massive Datasets*, section 3.4). Their Jaccard similarity is then computed ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
 import rensa
 
+from bitextfilter.arrays import mixed
 from bitextfilter.corpus.duplicate_keys import DedupSettings, text_key
 from bitextfilter.io.spill import Records
 from bitextfilter.text.wording import figures
@@ -80,7 +81,7 @@ class _Sketcher:
             part = self._signatures(texts[start * sides : (start + _BLOCK) * sides], sides)
             block = np.broadcast_to(kinds, part.shape[:2])
             for row in range(self._rows):
-                block = _mixed(block + part[:, :, row])
+                block = mixed(block + part[:, :, row] + _FACTOR)  # a step of SplitMix64
             keys[start : start + _BLOCK] = block
         return keys
 
@@ -88,7 +89,7 @@ class _Sketcher:
         """Return the MinHash values of each row: ``(n, bands, rows of a band)``."""
         hashes, counts = _shingle_hashes(texts, self._size)
         tags = np.arange(len(texts), dtype=np.uint64) % np.uint64(sides)
-        hashes = _mixed(hashes + np.repeat(tags, counts))
+        hashes = mixed(hashes + np.repeat(tags, counts) + _FACTOR)
         ends = np.cumsum(counts, dtype=np.uint64)[sides - 1 :: sides]
         offsets = np.concatenate([np.zeros(1, np.uint64), ends])
         width = self.bands * self._rows
@@ -117,31 +118,19 @@ def _shingle_hashes(texts: Sequence[str], size: int) -> tuple[_Integers, npt.NDA
     return hashes[inside[: len(hashes)]], counts
 
 
-def _mixed(values: _Integers) -> _Integers:
-    """Return SplitMix64's step and finaliser (Steele, Lea and Flood 2014) of 64-bit numbers."""
-    mixed: _Integers = values + _FACTOR
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed ^= mixed >> np.uint64(shift)
-        mixed *= np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
-
-
-class NearTexts(AbstractContextManager["NearTexts"]):
+class NearTexts(ExitStack):
     """The texts of rows on disk: computes their keys, and compares rows."""
 
     def __init__(self, settings: DedupSettings) -> None:
         """Compare by the ``by``, ``similarity`` and ``shingle`` of *settings*."""
+        super().__init__()
         self._settings = settings
         self._sketcher = _Sketcher(settings.similarity, settings.shingle)
-        self._texts = Records()
+        self._texts = self.enter_context(Records())
         self._first = 0
         self._figures = figures(settings.ignore)
         self._text = lru_cache(_CACHED_TEXTS)(self._read)
         self._shingles = lru_cache(_CACHED_TEXTS)(partial(_shingles, size=settings.shingle))
-
-    def __exit__(self, *_: object) -> None:
-        self._texts.__exit__()
 
     def add(self, lines: npt.NDArray[np.int64], rows: Sequence[Sequence[str]]) -> _Integers:
         """Add *rows* by their lines, which ascend, and return their keys, ``(n, keys)``."""

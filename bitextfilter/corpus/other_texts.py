@@ -22,11 +22,11 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
-from bitextfilter.arrays import Floats, Integers, Keys, Mask
+from bitextfilter.arrays import Floats, Integers, Keys, Mask, begin_runs
 from bitextfilter.corpus.duplicate_keys import MATCH, as_keys, text_key
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.row_reader import RowReader
-from bitextfilter.io.rows import WINDOW_BYTES, strict, windows
+from bitextfilter.io.rows import SIDES, WINDOW_BYTES, strict, windows
 from bitextfilter.io.spill import KeyTable
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import Ragged
@@ -149,8 +149,7 @@ class SharedNgrams:
         rows, hashes = np.repeat(np.arange(len(texts)), lengths)[starts], hashes[starts]
         order = np.lexsort((hashes, rows))
         rows, hashes = rows[order], hashes[order]
-        new = np.ones(len(rows), bool)
-        new[1:] = (rows[1:] != rows[:-1]) | (hashes[1:] != hashes[:-1])
+        new = begin_runs(rows, hashes)
         sets = Ragged(hashes[new], np.bincount(rows[new], minlength=len(texts)))
         return sets, words.lengths
 
@@ -243,8 +242,7 @@ def _numbered(hashes: Keys) -> tuple[Keys, npt.NDArray[np.uint32], npt.NDArray[n
     """Return the distinct hashes, sorted, the ends of their runs from 0, and the place of each."""
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
-    new = np.ones(len(ordered), bool)
-    new[1:] = ordered[1:] != ordered[:-1]
+    new = begin_runs(ordered)
     distinct = ordered[new]
     del ordered
     where = np.empty(len(order), np.uint32)
@@ -274,7 +272,6 @@ class _WordHashes(dict[str, int]):
         return self[word]
 
 
-SIDES = ("source", "target")
 AGAINST_BY = ("any", "either", "pair", *SIDES)
 
 _ANY = "any"

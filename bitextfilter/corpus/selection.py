@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bitextfilter.arrays import Floats, Indices, Integers, Keys, Mask
+from bitextfilter.arrays import Floats, Indices, Integers, Keys, Mask, begin_runs, mixed
 from bitextfilter.corpus.duplicate_keys import text_key
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
@@ -150,13 +150,8 @@ class Splitter:
 
 
 def _hashes(keys: Keys) -> Keys:
-    """Return 63 bits of each key, mixed: of the least of some keys, the first bits tell little.
-
-    The finaliser of SplitMix64 (Steele et al. 2014), which is one-to-one on 64 bits.
-    """
-    mixed: Keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    hashes: Keys = (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(64 - _BITS)
+    """Return 63 bits of each key, mixed: of the least of some keys, the first bits tell little."""
+    hashes: Keys = mixed(keys) >> np.uint64(64 - _BITS)
     return hashes
 
 
@@ -192,8 +187,7 @@ def _links(keys: Keys) -> tuple[Integers, Integers]:
     """Return two rows for each pair of rows to join: those that share a key with an earlier row."""
     flat = keys.T.ravel()
     order = np.argsort(flat, kind="stable")
-    new = np.ones(len(order), bool)
-    new[1:] = flat[order[1:]] != flat[order[:-1]]
+    new = begin_runs(flat[order])
     starts = np.flatnonzero(new)
     rows = order % max(1, len(keys))
     firsts = np.repeat(rows[starts], np.diff(starts, append=len(order)))

@@ -13,12 +13,8 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \
-    && !defined(PLAIN)
-#define WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define WIDE
-#endif
+#define CLONES "avx2"
+#include "../io/wide.h"
 
 /* A table of vectors as it is stored: see models/tensor_file.py. */
 typedef struct {

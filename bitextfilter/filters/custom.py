@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Mask
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.filters.pairs import SIDES, BatchSide, Pairs
+from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import (
     PATIENCE,
     Bounded,
@@ -30,6 +30,7 @@ from bitextfilter.filters.rule import (
     SideFault,
 )
 from bitextfilter.io.files import read_lines, read_toml
+from bitextfilter.io.rows import SIDES
 from bitextfilter.languages import any_language
 from bitextfilter.text.composition import normal_form
 from bitextfilter.text.units import UNSPACED

@@ -15,6 +15,7 @@ from bitextfilter.arrays import Floats, Scores
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import parse_rules
 from bitextfilter.filters.rule import Cost, Rule
+from bitextfilter.io.rows import SIDES
 from bitextfilter.text.features import NEGATION_WORDS
 from bitextfilter.text.identifier import load_ngram_identifier
 from bitextfilter.text.units import Span, word_spans
@@ -32,8 +33,6 @@ _LEAD = 1.0
 """Nats from which another language that leads is named."""
 _PAIRS = 64
 """Pairs explained together: memory holds their texts as often as they have words."""
-_SIDES = ("source", "target")
-
 
 PairScores = Callable[[Sequence[str], Sequence[str]], Scores]
 """Sources and targets → scores ``(n,)``."""
@@ -91,7 +90,7 @@ class Explainer:
         leads = -identifier.behind(evidence, place)
         best = identifier.logits(evidence).argmax(axis=1)
         return [
-            f"{_SIDES[side]}-language={identifier.languages[other]}(+{lead:.1f})"
+            f"{SIDES[side]}-language={identifier.languages[other]}(+{lead:.1f})"
             if lead >= _LEAD
             else ""
             for lead, other in zip(leads, best, strict=True)
@@ -112,7 +111,7 @@ class Explainer:
                 gains = levels[at : at + len(places)] - levels[place]
                 at += len(places)
                 if named := _named(pair[side], places, gains):
-                    reasons.append(f"{_SIDES[side]}-words={named}")
+                    reasons.append(f"{SIDES[side]}-words={named}")
             yield reasons
 
     def _levels(self, pairs: list[tuple[str, str]]) -> Floats:
@@ -150,6 +149,6 @@ def _of_text(source: str, target: str) -> Iterator[str]:
     ]
     for side, found in enumerate(negations):
         if found and not negations[1 - side]:
-            yield f"negation={found[0]}({_SIDES[side]} only)"
+            yield f"negation={found[0]}({SIDES[side]} only)"
     if (fewest := min(map(len, sides))) <= _FRAGMENT:
         yield f"fragment={fewest} word{'s' * (fewest != 1)}"

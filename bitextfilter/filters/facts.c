@@ -10,12 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \
-    && !defined(PLAIN)
-#define WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define WIDE
-#endif
+#define CLONES "avx2"
+#include "../io/wide.h"
 
 #define TABLES 32
 #define CODES 0x110000

@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,8 @@ class _Fluency(Bounded):
 
     cost = Cost.MODEL
     sides_apart = True
+    needs_both: ClassVar[bool] = False
+    """True for a rule that needs a model for each side."""
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a missing model or bound, or an unknown unit."""
@@ -112,6 +114,8 @@ class _Fluency(Bounded):
             raise SettingsError(f"{self.name}: needs a bound, such as maximum=NUMBER")
         if self.units is not None:
             TokenUnits(self.units)
+        if self.needs_both and None in (self.source, self.target):
+            raise SettingsError(f"{self.name}: needs two models: source=FILE,target=FILE")
 
     def prepare(self, languages: LanguagePair) -> None:
         """Load the models: raise the errors of ``load_language_model``."""
@@ -143,11 +147,6 @@ class _Fluency(Bounded):
     def files(self) -> tuple[str | None, ...]:
         """Return the files of all models: those of source and target first."""
         return self.source, self.target
-
-    def needs_both(self) -> None:
-        """Raise SettingsError for a side without a model."""
-        if self.source is None or self.target is None:
-            raise SettingsError(f"{self.name}: needs two models: source=FILE,target=FILE")
 
     def scores(self, sentences: Sequence[str], *numbers: int) -> Iterator[tuple[Floats, Floats]]:
         """Yield log10 probabilities, and numbers of tokens, each ``(n,)``, by some of the files."""
@@ -213,16 +212,12 @@ class CrossEntropyGap(CrossEntropy):
     """
 
     name = "cross-entropy-gap"
-    sides_apart = False
+    sides_apart, needs_both = False, True
     unit = "bits a word or token, 0 and up"
     origin = "OpusFilter CrossEntropyFilter (diff_threshold, 10)"
 
     maximum: float | None = 15
     per: str = setting("word", choices=_PER)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.needs_both()
 
     def values(self, pairs: Pairs) -> NDArray[Any]:
         """Return the differences, ``(n,)``."""
@@ -272,15 +267,11 @@ class LanguageModelClassifier(_Fluency):
     """
 
     name = "language-model-classifier"
-    sides_apart = False
+    sides_apart, needs_both = False, True
     unit = "0 to 1: probability of its own model, of each side"
     origin = "Vatanen et al. 2010; OpusFilter LMClassifierFilter"
 
     minimum: float | None = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.needs_both()
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
         (own, tokens), (other, _) = self.scores(sentences, place, 1 - place)

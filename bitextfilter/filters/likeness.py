@@ -17,8 +17,9 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from rapidfuzz.process import cpdist
 
 from bitextfilter.arrays import Floats, Mask, Scores
+from bitextfilter.filters.facts import distance_bounds
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, PairFault
+from bitextfilter.filters.rule import LONGEST, Bounded, Cost, LanguagePair, PairFault
 from bitextfilter.filters.web import without_addresses
 from bitextfilter.settings import from_0, from_1, setting
 from bitextfilter.text import characters
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 _Tokens = list[str]
 _ROUNDING = 1e-9
-_LONGEST = 10_000
-"""Characters of a side that are compared: the time grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +97,14 @@ class Similarity(Bounded):
         _, most = self.bounds
         most -= _ROUNDING
         unsure = 1 - np.ptp(lengths, axis=0) / longest > most
-        asked = unsure & (longest <= _LONGEST)
-        bounds = pairs.distance_bounds(asked)
+        asked = unsure & (longest <= LONGEST)
+        bounds = distance_bounds(pairs.source.utf8, pairs.target.utf8, asked)
         if bounds is None:
             return None
         return np.asarray(~unsure | (1 - bounds / longest <= most))
 
     def values(self, pairs: Pairs) -> Floats:
-        sources, targets = ([text[:_LONGEST] for text in side.sentences] for side in pairs.sides)
+        sources, targets = ([text[:LONGEST] for text in side.sentences] for side in pairs.sides)
         if not sources:
             return np.empty(0)
         if self.lowercase:
@@ -151,7 +150,7 @@ class LongestCommonSubstring(PairFault):
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
         """Return a ratio that is too high; the common subsequence, an upper bound, is quicker."""
-        source, target = source[:_LONGEST], target[:_LONGEST]
+        source, target = source[:LONGEST], target[:LONGEST]
         shorter = min(len(source), len(target))
         least = max(0, math.floor(self.maximum * shorter) + 1)
         if not shorter or LCSseq.similarity(source, target, score_cutoff=least) < least:

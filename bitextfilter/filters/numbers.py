@@ -286,6 +286,7 @@ _MULTIPLIERS = frozenset((100, 1000, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9, 1
 
 
 _FEWEST_LETTERS = 4
+"""A shorter word in ASCII may begin many words of other languages."""
 _LONGEST_SCALE = 12
 """Characters of a space and the longest word for a thousand or more."""
 
@@ -359,17 +360,13 @@ def roman_numbers(text: str) -> set[str]:
     return found
 
 
-def _is_short(word: str) -> bool:
-    """Return True if *word* may begin many words of other languages."""
-    return word.isascii() and len(word) < _FEWEST_LETTERS
-
-
 class _Words:
     """The number words of a language; without the *short* ones if it is only supposed."""
 
     def __init__(self, language: str, short: bool = True) -> None:
+        fewest = 0 if short else _FEWEST_LETTERS
         words = _entries(_tables()[language])
-        self.values = {word: value for word, value in words if short or not _is_short(word)}
+        self.values = {w: value for w, value in words if len(w) >= fewest or not w.isascii()}
         self._multipliers = _MULTIPLIERS | ({10} if language in _MULTIPLIED_TENS else set())
         prefix = _LEADING.get(language, "")
         start, joint = _WORD_START + prefix, _JOINT + prefix

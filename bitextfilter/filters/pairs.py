@@ -13,10 +13,9 @@ from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.filters import facts
 from bitextfilter.filters.facts import SPREAD, FactReader, Facts, LikeWords, Sort, holds
 from bitextfilter.io.columns import Utf8, Utf8Texts, utf8_of
+from bitextfilter.io.rows import SIDES
 from bitextfilter.languages import any_language
 from bitextfilter.text import characters
-
-SIDES = ("source", "target")
 
 _SYLLABLES = ("Han", "Hiragana", "Katakana", "Bopomofo", "Yi")
 """Scripts, written without spaces, of which a character is worth two letters or more."""
@@ -104,7 +103,11 @@ class BatchSide:
     def words_holding(self, sort: Sort) -> Integers:
         """Count the words that have a character of a sort, shape ``(n,)``."""
         found = self._facts.count("words", sort) if self._facts else None
-        return self.words_with(self.mask_of(sort)) if found is None else found
+        if found is not None:
+            return found
+        places = np.flatnonzero(self.mask_of(sort))
+        first, last = (np.searchsorted(places, ends) for ends in self._bounds)
+        return np.bincount(self.word_sentence[last > first], minlength=len(self))
 
     def lone_words(self, sort: Sort) -> Integers:
         """Count the words that are a single character, of a sort, shape ``(n,)``."""
@@ -139,10 +142,6 @@ class BatchSide:
         sentences = np.searchsorted(self.ends, first)
         places = np.arange(len(first)) - np.searchsorted(first, self.starts)[sentences]
         return LikeWords.among(known, sentences, places, self.sketches(first, last))
-
-    def repeats(self, times: int, spaces: int, longest: int) -> tuple[Mask, Integers] | None:
-        """Return the sentences that may repeat a piece: see ``facts.repeats``."""
-        return facts.repeats(self.utf8, times, spaces, longest)
 
     @property
     def longest_words(self) -> Integers:
@@ -208,19 +207,14 @@ class BatchSide:
         return _runs(self.alphabetic)
 
     @functools.cached_property
-    def spaces(self) -> Mask:
-        """White-space characters, the ``\\n`` after each sentence included, ``(total,)``."""
-        return self.mask_of(characters.is_space())
-
-    @functools.cached_property
     def alphabetic(self) -> Mask:
         """Alphabetic characters, ``(total,)``."""
         return self.mask_of(characters.is_alphabetic())
 
     @functools.cached_property
     def _bounds(self) -> tuple[Integers, Integers]:
-        """Starts and ends of words between white space."""
-        return _runs(np.logical_not(self.spaces))
+        """Starts and ends of words between white space, as the ``\\n`` after each sentence."""
+        return _runs(np.logical_not(self.mask_of(characters.is_space())))
 
     @property
     def word_starts(self) -> Integers:
@@ -312,12 +306,6 @@ class BatchSide:
             return self._facts.unspaced
         return self.count(self.script_in(*characters.UNSPACED))
 
-    def words_with(self, mask: Mask) -> Integers:
-        """Return the words of each sentence that have a character in a mask, shape ``(n,)``."""
-        places = np.flatnonzero(mask)
-        first, last = (np.searchsorted(places, ends) for ends in self._bounds)
-        return np.bincount(self.word_sentence[last > first], minlength=len(self))
-
     def sketches(self, first: Integers, last: Integers) -> NDArray[np.uint32]:
         """Return a hash of each piece of ``codes``, the same in any case, shape ``(pieces,)``.
 
@@ -395,16 +383,6 @@ class Pairs:
         pairs = Pairs([], None if len(self.sides) == 1 else [], self._tags, column)
         pairs.sides = tuple(side.at(places) for side in self.sides)
         return pairs
-
-    def read_by(self, reader: FactReader | None) -> Pairs:
-        """Let a reader read the facts of the sides; return the pairs themselves."""
-        for side in self.sides:
-            side.reader = reader
-        return self
-
-    def distance_bounds(self, asked: Mask) -> Integers | None:
-        """Return bounds below the edit distances of the sides: see ``facts.distance_bounds``."""
-        return facts.distance_bounds(self.source.utf8, self.target.utf8, asked)
 
     def column(self, name: str) -> Floats:
         """Return the numbers of the column *name*, shape ``(n,)``; NaN: no number."""

@@ -101,7 +101,8 @@ class Pipeline:
 
     def check(self, pairs: Pairs, valued: bool = True) -> _Checked:
         """Apply the rules to *pairs*; not *valued*, in less time and without values."""
-        pairs.read_by(self._reader)
+        for side in pairs.sides:
+            side.reader = self._reader
         if not self._has_read and len(pairs) > _SAMPLE and is_compiled():
             self._has_read = True
             with suppress(SlowRuleError):  # it comes again

@@ -23,8 +23,8 @@ from bitextfilter.filters import (
     shape,
     web,
 )
-from bitextfilter.filters.pairs import SIDES
 from bitextfilter.filters.rule import LanguagePair, Rule, sides_of
+from bitextfilter.io.rows import SIDES
 from bitextfilter.models.folders import CUTS
 from bitextfilter.settings import nearest
 

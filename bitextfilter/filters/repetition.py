@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.facts import SPREAD
+from bitextfilter.filters.facts import SPREAD, repeats
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Cost, SideFault
 from bitextfilter.settings import from_0, from_1, setting
@@ -111,7 +111,7 @@ class Repetition(SideFault):
 
     def faulty(self, side: BatchSide) -> Mask:
         """Return the sentences that repeat a piece, shape ``(n,)``."""
-        suspects = side.repeats(self.repeats, self.shortest - 1, self.longest)
+        suspects = repeats(side.utf8, self.repeats, self.shortest - 1, self.longest)
         if suspects is None:
             written = _Written(side)
             return self._repeating(side, written, self._lags(written))
@@ -130,7 +130,7 @@ class Repetition(SideFault):
                 continue
             some = side.at(places)
             written = _Written(some)
-            known = some.repeats(self.repeats, self.shortest - 1, self.longest)
+            known = repeats(some.utf8, self.repeats, self.shortest - 1, self.longest)
             lags = self._lags(written) if known is None else known[1].tolist()
             counts = self._repeating(some, written, lags, self.least)
             for at in np.flatnonzero(~counts).tolist():
@@ -157,11 +157,11 @@ class Repetition(SideFault):
         """Return the sentences that repeat a piece: *least* characters but spaces in all."""
         found = np.zeros(len(side), dtype=bool)
         for lag in lags:
-            repeats = max(self.repeats, -(-least // lag) - 1)
-            hits = written.runs.at(lag, repeats * lag)
+            times = max(self.repeats, -(-least // lag) - 1)
+            hits = written.runs.at(lag, times * lag)
             if found.any():
                 hits = hits[~found[written.sentences(hits)]]
-            found[written.sentences(self._starts(written, hits, lag, repeats))] = True
+            found[written.sentences(self._starts(written, hits, lag, times))] = True
         return found
 
     def _lags(self, written: _Written) -> range:
@@ -169,14 +169,14 @@ class Repetition(SideFault):
         least = 1 if " " * (self.shortest - 1) in written.text else 2  # one needs spaces after it
         return range(least, min(self.longest, len(written.places) // 2) + 1)
 
-    def _starts(self, written: _Written, hits: Integers, lag: int, repeats: int) -> Integers:
+    def _starts(self, written: _Written, hits: Integers, lag: int, times: int) -> Integers:
         """Return where the pieces of *lag* characters but spaces start that are repeated.
 
-        Without spaces, *repeats* × lag characters equal those a lag further on. So do the spaces
+        Without spaces, *times* × lag characters equal those a lag further on. So do the spaces
         between them, but for those after each piece: they are enough to make it long enough.
         """
         found = [np.zeros(0, dtype=np.int64)]
-        run = repeats * lag
+        run = times * lag
         for part in written.runs.around(hits, lag, run):
             codes = written.codes[part]
             here, visible = codes[:-lag], np.logical_not(_spaces()[codes])
@@ -189,8 +189,8 @@ class Repetition(SideFault):
             places = written.places[part.start : part.stop + 1]
             spaces = np.diff(places) - 1
             moved = np.concatenate([spaces[lag:] != spaces[:-lag], [False] * lag])
-            ends = [starts + (copy * lag - 1) for copy in range(1, repeats + 2)]
-            allowed = sum(moved[end].astype(np.int64) for end in ends[:repeats])
+            ends = [starts + (copy * lag - 1) for copy in range(1, times + 2)]
+            allowed = sum(moved[end].astype(np.int64) for end in ends[:times])
             size = places[ends[0]] + 1 - places[starts]
             good = (_sums(moved, run)[starts] == allowed) & (size <= self.longest)
             for end in ends:

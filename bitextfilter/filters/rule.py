@@ -15,11 +15,16 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Mask
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.filters.pairs import SIDES, BatchSide, Pairs
+from bitextfilter.filters.pairs import BatchSide, Pairs
+from bitextfilter.io.rows import SIDES
 from bitextfilter.settings import Settings
 
 LanguagePair = tuple[str, ...] | None
 """Tags of source and target, or of the only side, as ``pt-BR``, if they are known."""
+
+
+LONGEST = 10_000
+"""Characters of a side that are compared where the time grows with their square."""
 
 
 def sides_of(languages: LanguagePair) -> int:

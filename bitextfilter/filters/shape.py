@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.filters.pairs import BatchSide, Pairs
-from bitextfilter.filters.rule import LanguagePair, PairFault, SideBounded, SideFault
+from bitextfilter.filters.rule import (
+    LONGEST,
+    LanguagePair,
+    PairFault,
+    SideBounded,
+    SideFault,
+)
 from bitextfilter.settings import from_0, setting
 from bitextfilter.text import characters
 from bitextfilter.text.units import pieces_at
-
-_LONGEST = 10_000
-"""Characters of a side that are compared: the time grows with their square."""
 
 _UNITS: dict[str, Callable[[BatchSide], NDArray[Any]]] = {
     "words": lambda side: side.word_counts,
@@ -206,7 +209,7 @@ class GluedWords(PairFault):
         return np.bincount(np.searchsorted(side.ends, joints), minlength=len(side))
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
-        source, target = source[:_LONGEST], target[:_LONGEST]
+        source, target = source[:LONGEST], target[:LONGEST]
         for text, other in ((source, target), (target, source)):
             joints = [joint.start() for joint in _JOINT.finditer(text)]
             if len(joints) <= self.maximum:

@@ -10,17 +10,15 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import numpy
 import numpy.typing as npt
 
 from bitextfilter.errors import DeviceError, InputError
 from bitextfilter.io.files import SPACES, is_packed, naming_input, open_bytes
+from bitextfilter.io.lines import ReadStream
 from bitextfilter.io.rows import UNFIT, WINDOW_BYTES
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 _BATCH = 4096
 """Rows in memory at a time, when a file is read."""
@@ -298,7 +296,7 @@ def _row(texts: Sequence[bytes | None]) -> bytes:
     return b"\t".join(fields) + b"\n"
 
 
-class _Lines(io.RawIOBase):
+class _Lines(ReadStream):
     """The bytes of pieces, as a stream."""
 
     def __init__(self, table: ArrowTable) -> None:
@@ -306,20 +304,14 @@ class _Lines(io.RawIOBase):
         self._pieces = table.pieces()
         self._rest = memoryview(b"")
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
+    def next_bytes(self, most: int) -> memoryview:
         while not self._rest:
             piece = next(self._pieces, None)
             if piece is None:
-                return 0
+                break
             self._rest = memoryview(piece)
-        space = memoryview(buffer).cast("B")
-        size = min(len(space), len(self._rest))
-        space[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
-        return size
+        taken, self._rest = self._rest[:most], self._rest[most:]
+        return taken
 
     def close(self) -> None:
         self._table.__exit__()

@@ -17,7 +17,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from bitextfilter.errors import InputError
@@ -361,12 +360,7 @@ class DocumentStore(AbstractContextManager["DocumentStore"]):
     def __len__(self) -> int:
         return len(self.names)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with naming_output(self.path):
             self._file.close()
 

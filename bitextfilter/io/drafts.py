@@ -23,20 +23,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
-
-class _Interruptions:
-    """The blocks that the main thread is in, and the exceptions that wait for their end."""
-
-    blocks = 0
-    waiting: list[BaseException]
-
-    def __init__(self) -> None:
-        self.waiting = []
-
-
-_now = _Interruptions()
+_now = SimpleNamespace(blocks=0, waiting=[])
+"""The blocks that the main thread is in, and the exceptions that wait for their end."""
 
 
 def interrupt(error: BaseException) -> None:

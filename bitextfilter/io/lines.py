@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from bitextfilter.errors import BitextError, InputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 LINE_BYTES = 1 << 26
 """The longest line that is read, 64 MiB: a longer one is no text, or not cut into lines."""
@@ -100,6 +105,25 @@ def watched(
     else:
         function(first)
     yield from coming
+
+
+class ReadStream(io.RawIOBase):
+    """The base of streams of bytes that are read, ``io.BufferedReader`` around them."""
+
+    @abstractmethod
+    def next_bytes(self, most: int) -> bytes | memoryview:
+        """Return *most* bytes or fewer, but one at least; none at the end."""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read bytes into *buffer*; return their number."""
+        with memoryview(buffer).cast("B") as place:
+            data = self.next_bytes(len(place))
+            place[: len(data)] = data
+        return len(data)
 
 
 _LONG = "LC_ALL=C awk 'length <= 1000000' FILE leaves out lines longer than 1 MB"

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bitextfilter.errors import BitextError, DeviceError, InputError
+from bitextfilter.io.lines import ReadStream
 
 if TYPE_CHECKING:
     from lzma import LZMADecompressor
 
-    from _typeshed import ReadableBuffer, WriteableBuffer
+    from _typeshed import ReadableBuffer
 
 _BUFFER = 1 << 17
 _URL = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]+::)*[A-Za-z][A-Za-z0-9+.-]+:)//?")
@@ -72,23 +73,19 @@ def _as_os_errors() -> Iterator[None]:
         raise OSError(f"{type(error).__name__}: {error}") from error
 
 
-class _Source(io.RawIOBase):
+class _Source(ReadStream):
     """The bytes of a file elsewhere."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
-    def readable(self) -> bool:
-        return True
-
     def seekable(self) -> bool:
         return bool(self._stream.seekable())
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        with _as_os_errors(), memoryview(buffer).cast("B") as place:
-            data = self._stream.read(len(place))
-            place[: len(data)] = data
-            return len(data)
+    def next_bytes(self, most: int) -> bytes:
+        with _as_os_errors():
+            data: bytes = self._stream.read(most)
+        return data
 
     def seek(self, offset: int, whence: int = 0) -> int:
         with _as_os_errors():
@@ -223,15 +220,12 @@ def open_zst(source: str | BinaryIO) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(zstd.ZstdFile(source, options=options), _CHUNK))
 
 
-class _Xz(io.RawIOBase):
+class _Xz(ReadStream):
     """Unpacks the streams of a file, which may have zeros between and after them."""
 
     def __init__(self, packed: BinaryIO) -> None:
         self._packed, self._rest = packed, b""
         self._unpacker = _unpacker()
-
-    def readable(self) -> bool:
-        return True
 
     def fileno(self) -> int:
         return self._packed.fileno()
@@ -240,18 +234,16 @@ class _Xz(io.RawIOBase):
         self._packed.close()
         super().close()
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        with memoryview(buffer).cast("B") as place:
-            while not self._unpacker.eof or self._begin():
-                if self._unpacker.needs_input and not self._rest:
-                    self._rest = self._packed.read(_CHUNK)
-                    if not self._rest:
-                        raise EOFError("it is truncated")
-                data, self._rest = self._unpacker.decompress(self._rest, len(place)), b""
-                if data:
-                    place[: len(data)] = data
-                    return len(data)
-            return 0
+    def next_bytes(self, most: int) -> bytes:
+        while not self._unpacker.eof or self._begin():
+            if self._unpacker.needs_input and not self._rest:
+                self._rest = self._packed.read(_CHUNK)
+                if not self._rest:
+                    raise EOFError("it is truncated")
+            data, self._rest = self._unpacker.decompress(self._rest, most), b""
+            if data:
+                return data
+        return b""
 
     def _begin(self) -> bool:
         """Begin the next stream, and return whether there is one."""

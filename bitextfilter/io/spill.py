@@ -19,9 +19,10 @@ import numpy.typing as npt
 from bitextfilter.arrays import Indices, Integers, Keys
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import naming_input, open_output, write_whole
+from bitextfilter.io.lines import ReadStream
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer, WriteableBuffer
+    from _typeshed import ReadableBuffer
 
 _LINES = 1 << 10
 """Lines written at once."""
@@ -102,16 +103,13 @@ class Scratch(AbstractContextManager["Scratch"]):
             self._flushed = True
 
 
-class Records(AbstractContextManager["Records"]):
+class Records(ExitStack):
     """Byte strings on the disk, read in any order; each takes 8 bytes more."""
 
     def __init__(self) -> None:
-        self._data, self._ends = Scratch(), Scratch()
+        super().__init__()
+        self._data, self._ends = (self.enter_context(Scratch()) for _ in range(2))
         self._count = 0
-
-    def __exit__(self, *_: object) -> None:
-        self._data.__exit__()
-        self._ends.__exit__()
 
     def __len__(self) -> int:
         return self._count
@@ -137,19 +135,16 @@ class Records(AbstractContextManager["Records"]):
         return iter(self._data.stream())
 
 
-class Spill(AbstractContextManager["Spill"]):
+class Spill(ExitStack):
     """Runs of lines on the disk, and other temporary files that are closed with them.
 
     Runs are read side by side, each forwards, with some 32 MiB of buffers in all.
     """
 
     def __init__(self) -> None:
-        self._stack = ExitStack()
+        super().__init__()
         self._lines = self.file()
         self._starts: list[int] = []
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     def begin_run(self) -> None:
         """Begin a new run: the lines that follow belong to it."""
@@ -169,24 +164,19 @@ class Spill(AbstractContextManager["Spill"]):
 
     def file(self) -> Scratch:
         """Return a new file. Raises OutputError."""
-        return self._stack.enter_context(Scratch())
+        return self.enter_context(Scratch())
 
 
-class _Run(io.RawIOBase):
+class _Run(ReadStream):
     """Part of a file as a stream of its own."""
 
     def __init__(self, file: Scratch, start: int, stop: int) -> None:
         self._file, self._place, self._stop = file, start, stop
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        with memoryview(buffer).cast("B") as target:
-            part = self._file.read(self._place, min(len(target), self._stop - self._place))
-            target[: len(part)] = part
+    def next_bytes(self, most: int) -> bytes:
+        part = self._file.read(self._place, min(most, self._stop - self._place))
         self._place += len(part)
-        return len(part)
+        return part
 
 
 _Column = npt.NDArray[Any]
@@ -200,7 +190,7 @@ _SAMPLES = 4
 """Samples of each run for each part of the merged output."""
 
 
-class ExternalSort(AbstractContextManager["ExternalSort"]):
+class ExternalSort(ExitStack):
     """Collects rows of numbers, then yields them sorted by the first column.
 
     Rows of equal keys stay in the order of their addition, and in one part. Takes about *memory*
@@ -209,6 +199,7 @@ class ExternalSort(AbstractContextManager["ExternalSort"]):
 
     def __init__(self, kinds: Sequence[npt.DTypeLike], memory: int) -> None:
         """Expect columns of these *kinds*, the key first."""
+        super().__init__()
         self._kinds = [np.dtype(kind) for kind in kinds]
         width = sum(kind.itemsize for kind in self._kinds)
         self._most = max(_LEAST_ROWS, memory // (_SORT_COPIES * width))
@@ -216,10 +207,6 @@ class ExternalSort(AbstractContextManager["ExternalSort"]):
         self._held_rows = 0
         self._stops = [0]
         self._files: list[Scratch] = []
-        self._stack = ExitStack()
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     def add(self, *columns: _Column) -> None:
         """Add rows: one array for each column, all of one length."""
@@ -253,7 +240,7 @@ class ExternalSort(AbstractContextManager["ExternalSort"]):
 
     def _write_run(self) -> None:
         if not self._files:
-            self._files = [self._stack.enter_context(Scratch()) for _ in self._kinds]
+            self._files = [self.enter_context(Scratch()) for _ in self._kinds]
         for file, column in zip(self._files, self._sorted(self._held), strict=True):
             file.write(np.ascontiguousarray(column).data)
         self._stops.append(self._stops[-1] + self._held_rows)

@@ -37,7 +37,7 @@ _HEADER = 128
 """Bytes of the header of an array of two dimensions, with any number of rows."""
 
 
-class ArrayWriter(AbstractContextManager["ArrayWriter"]):
+class ArrayWriter(ExitStack):
     """Writes an array of numpy (``.npy``) whose number of rows is known at the end.
 
     The header, which has that number, stands first. Where *output* can go back, it is written last,
@@ -46,17 +46,14 @@ class ArrayWriter(AbstractContextManager["ArrayWriter"]):
 
     def __init__(self, output: BinaryIO, folder: Path | None = None) -> None:
         """Begin the array. *folder*: of the temporary file; None for the system's own."""
-        self._output, self._stack = output, ExitStack()
-        self.rows = output
+        super().__init__()
+        self._output = self.rows = output
         """Takes the bytes of the rows, in C order."""
         if output.seekable():
             output.write(bytes(_HEADER))
         else:
             waiting = tempfile.TemporaryFile(dir=folder)
-            self.rows = cast(BinaryIO, self._stack.enter_context(waiting))
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
+            self.rows = cast(BinaryIO, self.enter_context(waiting))
 
     def finish(self, shape: tuple[int, int], kind: np.dtype[np.generic]) -> None:
         """Write the header, now that all rows are written."""

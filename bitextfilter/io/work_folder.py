@@ -284,12 +284,10 @@ def _line_start(stream: BinaryIO, first: int, place: int) -> int:
     """Return the offset of the first line that begins at *place* or later."""
     if place <= first:
         return first
-    start = stream.seek(place - 1)
-    while data := stream.read(1 << 16):
-        if found := data.find(b"\n") + 1:
-            return start + found
-        start += len(data)
-    return start
+    stream.seek(place - 1)
+    while (part := stream.readline(1 << 16)) and not part.endswith(b"\n"):
+        pass
+    return stream.tell()
 
 
 def _count_lines(stream: BinaryIO, start: int, stop: int) -> int:

@@ -145,7 +145,8 @@ def read_lexicon(path: str) -> Lexicon:
     words, table = reader.words, reader.table()
     if double := np.flatnonzero(table.keys[1:] == table.keys[:-1]).tolist():
         one, other = divmod(int(table.keys[double[0]]), len(words) + 1)
-        raise InputError(f"{words.words[one]}, {words.words[other]} stand twice", file=path)
+        texts = list(words)
+        raise InputError(f"{texts[one]}, {texts[other]} stand twice", file=path)
     return Lexicon(dict(words), table)
 
 

@@ -148,7 +148,7 @@ class RowsToShare(AbstractContextManager["RowsToShare"]):
         self._rest, self._starts, self._rows = b"", True, 0
 
     def __exit__(self, *_: object) -> None:
-        self._sort.__exit__()
+        self._sort.close()
 
     def write(self, data: bytes) -> int:
         """Write, and take the scores of all lines that are whole."""

@@ -12,12 +12,8 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \
-    && !defined(PLAIN)
-#define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define WIDE
-#endif
+#define CLONES "avx512f", "avx2"
+#include "../io/wide.h"
 
 #define LANES 16
 #define GRID_BITS 26

@@ -3,13 +3,15 @@
 A sentence is the bag of the n-grams of its words' letters; each n-gram, hashed to a bucket, has a
 weight for every language, and the sums of the weights tell the language (Joulin et al. 2017, Bag of
 Tricks for Efficient Text Classification, with one layer). The weights are small integers, so that
-no sum depends on its order. ``examples/train-identifier`` makes them.
+no sum depends on its order. ``examples/train-identifier`` makes them. The loops are those of
+``ngrams.c``, where it was built (:mod:`bitextfilter.io.compiled`); numpy computes the same.
 
 All identifiers take some languages and scripts for one another, or do not know them.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
 import json
@@ -22,15 +24,14 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Floats
+from bitextfilter.arrays import Floats, Integers
 from bitextfilter.errors import ModelError
+from bitextfilter.io.compiled import INTEGER, CompiledLibrary, array_of
 from bitextfilter.io.files import open_output
 from bitextfilter.io.records import json_bytes
 from bitextfilter.languages import Language, any_language, find_language
-from bitextfilter.text.compiled_ngrams import evidence as compiled_evidence
-from bitextfilter.text.compiled_ngrams import group_sums
-from bitextfilter.text.compiled_ngrams import longest_runs as compiled_runs
 from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.units import compiled
 from bitextfilter.text.words import numbered
 
 FOLDER = Path(__file__).parents[1] / "pretrained" / "identifier"
@@ -46,13 +47,33 @@ _SPACE = 32
 _REMEMBERED = 1 << 17
 """Words: some 20 MB."""
 
+SLOT = np.dtype([("key", np.uint64), ("id", np.int64)])
+"""Of the library's table of keys."""
+_I32, _I64, _U64 = array_of(np.int32), array_of(np.int64), array_of(np.uint64)
+_TEXT, _WEIGHTS = (array_of(np.uint32), _I64, _I64, INTEGER), (array_of(np.int8), INTEGER, INTEGER)
+_ROWS, _GROUPS = (array_of(np.int8, np.int32), *[INTEGER] * 3), (_I64, INTEGER, _I64, INTEGER)
+_SECRET, _SLOTS = ctypes.c_uint64, array_of(SLOT)
+LIBRARY = CompiledLibrary(
+    __file__,
+    "ngrams",
+    layout=2,
+    ngrams_evidence=(None, *_TEXT, *_WEIGHTS, _I32),
+    ngrams_sums=(INTEGER, *_ROWS, *_GROUPS, _I32),
+    ngrams_runs=(INTEGER, _I32, *[INTEGER] * 4, *_GROUPS, _I32),
+    ngrams_index=(None, _U64, _I32, INTEGER, _SECRET, _SLOTS, INTEGER),
+    ngrams_find=(None, _U64, INTEGER, _SECRET, _SLOTS, INTEGER, _I32),
+)
 
-@functools.cache
-def _letters() -> functools.partial[list[str]]:
-    """Return the function that finds the runs of letters in a text."""
-    import regex
 
-    return functools.partial(regex.compile(r"[\p{L}\p{M}]+").findall)
+def is_taken(array: NDArray[np.generic], *kinds: type[np.generic]) -> bool:
+    """Whether the library takes an array as one of these *kinds* of number."""
+    return array.dtype in kinds and array.flags.c_contiguous
+
+
+def _given(groups: Ragged) -> tuple[Integers, int, Integers, int]:
+    """Return rows of places as the library takes them: see ``_GROUPS``."""
+    flat, lengths = (np.ascontiguousarray(each, np.int64) for each in (groups.flat, groups.lengths))
+    return flat, len(flat), lengths, len(lengths)
 
 
 def ngrams(words: Sequence[str], buckets: int) -> Ragged:
@@ -87,7 +108,7 @@ def _runs(words: Sequence[str]) -> tuple[NDArray[np.uint32], Ragged]:
 
     And the word of each run, as ``flat``, and its number of characters with the spaces.
     """
-    find, runs, counts = _letters(), list[str](), list[int]()
+    find, runs, counts = compiled(r"[\p{L}\p{M}]+").findall, list[str](), list[int]()
     for word in words:
         found = find(word.lower())
         runs += found
@@ -99,11 +120,13 @@ def _runs(words: Sequence[str]) -> tuple[NDArray[np.uint32], Ragged]:
     return codes, Ragged(owners, lengths)
 
 
-def _sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32]:
-    """Add up the *rows* ``(m, l)`` at the places of each group: ``(n, l)``."""
-    if (added := group_sums(rows, groups)) is not None:
-        return added
-    sums = np.zeros((len(groups), rows.shape[1]), dtype=np.int32)
+def group_sums(rows: NDArray[np.integer], groups: Ragged) -> NDArray[np.int32]:
+    """Add up the *rows* ``(m, l)``, int8 or int32, at the places of each group: ``(n, l)``."""
+    library, sums = LIBRARY.open(), np.zeros((len(groups), rows.shape[1]), dtype=np.int32)
+    if library is not None and is_taken(rows, np.int8, np.int32):
+        table = rows, rows.itemsize, *rows.shape
+        if not library.ngrams_sums(*table, *_given(groups), sums):
+            return sums
     for size in np.unique(groups.lengths):  # a dozen times as fast as reduceat
         some = np.flatnonzero(groups.lengths == size)
         places = groups.flat[groups.starts[some][:, None] + np.arange(size)]
@@ -126,12 +149,13 @@ def longest_runs(
         language has than the own one; that of the certain one; and the number of n-grams. Sums are
         at least 0.
     """
-    found = compiled_runs(evidence, groups, places)
-    if found is not None:
-        return found
     own, other = places
+    library, out = LIBRARY.open(), np.zeros((len(groups), 3), dtype=np.int32)
+    if library is not None and is_taken(evidence, np.int32):
+        table = evidence, len(evidence), evidence.shape[1] - 1, own, other
+        if not library.ngrams_runs(*table, *_given(groups), out):
+            return out
     gains = evidence[:, :-1] - evidence[:, own, None]
-    out = np.zeros((len(groups), 3), dtype=np.int32)
     for row, words in zip(out, groups, strict=True):
         sums = np.vstack([np.zeros_like(gains[:1]), np.cumsum(gains[words], axis=0)])
         best = (sums - np.minimum.accumulate(sums, axis=0)).max(axis=0)
@@ -160,11 +184,16 @@ class NgramIdentifier:
 
         The evidence of a text is the sum of its words'.
         """
-        found = compiled_evidence(*_runs(words), len(words), self.weights)
-        if found is not None:
-            return found
-        grams = ngrams(words, len(self.weights))
-        return np.hstack([_sums(self.weights, grams), grams.lengths[:, None].astype(np.int32)])
+        library, (buckets, width) = LIBRARY.open(), self.weights.shape
+        if library is None or not is_taken(self.weights, np.int8):
+            grams = ngrams(words, buckets)
+            sums = group_sums(self.weights, grams)
+            return np.hstack([sums, grams.lengths[:, None].astype(np.int32)])
+        characters, runs = _runs(words)
+        out, shift = np.zeros((len(words), width + 1), np.int32), 64 - (buckets.bit_length() - 1)
+        text = characters, runs.lengths, runs.flat, len(runs)
+        library.ngrams_evidence(*text, self.weights, width, shift, out)
+        return out
 
     def logits(self, evidence: NDArray[np.int32]) -> Floats:
         """Return the logits of the languages by the evidence of texts: ``(n, l)``, in nats.
@@ -220,7 +249,7 @@ class WordEvidence:
 
     def of(self, rows: Ragged) -> NDArray[np.int32]:
         """Return :meth:`NgramIdentifier.evidence` of texts, the places of their words."""
-        return _sums(self._evidence, rows)
+        return group_sums(self._evidence, rows)
 
 
 class TextReader:

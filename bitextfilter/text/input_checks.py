@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from statistics import median
 
-from bitextfilter.io.headers import ENDS, name_lists, name_words
+from bitextfilter.io.row_reader import ENDS, name_lists, name_words
 from bitextfilter.languages import find_language, is_language, named_languages
 
 Fields = Sequence[str]

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Floats, Integers
+from bitextfilter.arrays import Floats, Integers, places_of
 from bitextfilter.errors import InputError, ModelError
 from bitextfilter.io.files import open_input
 from bitextfilter.io.lines import lines_of
@@ -45,14 +45,6 @@ class Level(NamedTuple):
     """log10 probability of the last word after the others, shape ``(grams,)``."""
     backoffs: NDArray[np.float32]
     """log10 of the back-off weight of the n-gram as a context, shape ``(grams,)``."""
-
-
-def _find(keys: Integers, wanted: Integers) -> Integers:
-    """Return the index of each wanted key in ascending *keys*, or -1, in the shape of *wanted*."""
-    if not len(keys):
-        return np.full(wanted.shape, -1, dtype=np.int64)
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[places] == wanted, places, -1)
 
 
 class NgramModel:
@@ -110,7 +102,7 @@ class NgramModel:
             known = inside & (contexts >= 0)
             keys = np.where(known, contexts * len(self.words) + ids, -1)
             logprobs[known] += lower.backoffs[contexts[known]]
-            grams = _find(level.keys, keys)
+            grams = places_of(keys, level.keys)
             found = grams >= 0
             logprobs[found] = level.logprobs[grams[found]]
         return logprobs[inside]
@@ -324,7 +316,7 @@ def _read_level(
         found = np.array(ids, dtype=np.int64)
         grams = found[0]
         for level, column in zip(levels[1:], found[1:], strict=False):
-            grams = _find(level.keys, np.where(grams < 0, -1, grams * size + column))
+            grams = places_of(np.where(grams < 0, -1, grams * size + column), level.keys)
         wrong = np.flatnonzero((grams < 0) | (found < 0).any(axis=0))
         if len(wrong):
             message = f"a {n}-gram of unknown words or without its context"

@@ -1,4 +1,4 @@
-/* The n-grams of words, and sums over them: compiled_ngrams.py calls it.
+/* The n-grams of words, and sums over them: identifier.py and trigrams.py call it.
  *
  * All numbers are integers, so that no result depends on an order.
  */

@@ -255,18 +255,12 @@ class TextProcessor:
             if view == PIECES:
                 ids = self._piece_ids(tokens)
             else:
+                assert self.trigrams is not None
                 words, counts = split_words(tokens)  # a normalised token may contain spaces
-                ids = self._read_trigrams(words, language).merged(counts)
+                ids = self.trigrams(words, self.first_trigrams.get(language)).merged(counts)
             ids = ids.filled(UNKNOWN)
             found[view] = ids.only(np.repeat(nonempty, ids.lengths))
         return found
-
-    def _read_trigrams(self, words: list[str], language: str) -> Ragged:
-        """Return the ids of the trigrams of words that the language reads."""
-        assert self.trigrams is not None
-        if isinstance(self.trigrams, CountedTrigrams):
-            return self.trigrams(words, self.first_trigrams.get(language))
-        return self.trigrams(words)
 
     def sizes(self) -> dict[str, int]:
         """Return the number of ids by view."""

@@ -76,22 +76,15 @@ class Ragged:
 
     def merged(self, groups: Integers) -> Ragged:
         """Join runs of rows: the first ``groups[0]`` rows become one, and so on."""
-        ends = np.concatenate([[0], np.cumsum(self.lengths)])
-        bounds = np.concatenate([[0], np.cumsum(groups)])
-        return Ragged(self.flat, np.diff(ends[bounds]))
+        return Ragged(self.flat, _sums(self.lengths, groups))
 
     def only(self, kept: Mask) -> Ragged:
         """Drop the numbers that are not *kept*, ``(sum of lengths,)``."""
-        before = np.concatenate([[0], np.cumsum(kept)])
-        ends = np.concatenate([[0], np.cumsum(self.lengths)])
-        return Ragged(self.flat[kept], np.diff(before[ends]))
+        return Ragged(self.flat[kept], _sums(kept, self.lengths))
 
     def holding(self, number: int) -> Mask:
         """Return which rows hold *number*, ``(n,)``."""
-        found = np.concatenate([[0], np.cumsum(self.flat == number)])
-        ends = np.concatenate([[0], np.cumsum(self.lengths)])
-        rows: Mask = np.diff(found[ends]) > 0
-        return rows
+        return _sums(self.flat == number, self.lengths) > 0
 
     def first(self, most: int) -> Ragged:
         """Cut each row after its first *most* numbers."""
@@ -116,6 +109,13 @@ class Ragged:
         out = np.zeros(inside.shape, dtype=np.int64)
         out[inside] = self.take(rows).flat
         return out, lengths
+
+
+def _sums(numbers: npt.NDArray[Any], lengths: Integers) -> Integers:
+    """Return the sum of the first ``lengths[0]`` numbers, of the next ``lengths[1]``, and so on."""
+    before, ends = (np.concatenate([[0], np.cumsum(each)]) for each in (numbers, lengths))
+    sums: Integers = np.diff(before[ends])
+    return sums
 
 
 class RaggedStore:
@@ -198,18 +198,10 @@ _CODES = f"utf-32-{'le' if sys.byteorder == 'little' else 'be'}"
 
 
 class WordNumbers(dict[str, int]):
-    """Numbers of distinct words, given in order of appearance."""
-
-    def __init__(self, first: str | None = None) -> None:
-        """Begin with the word number 0, if one is given."""
-        self.words: list[str] = []
-        """The words by number."""
-        if first is not None:
-            self[first]  # numbered by __missing__
+    """Numbers of distinct words, in order of appearance: its ``list`` has the words by number."""
 
     def __missing__(self, word: str) -> int:
-        number = self[word] = len(self.words)
-        self.words.append(word)
+        number = self[word] = len(self)
         return number
 
 
@@ -231,21 +223,15 @@ class TokenTable:
     Tokens stand between white space, as that of ``str.split``, or control characters 0.
     """
 
-    def __init__(self) -> None:
-        self._table = _Compiled() if LIBRARY.open() else _Table()
-
-    def read(self, sentences: Sequence[str]) -> TokenWindow:
-        """Number the tokens of some sentences; all that are new stay known."""
-        return self._table.read(sentences)
-
-
-class _Table:
-    """A table in Python."""
+    def __new__(cls) -> TokenTable:
+        """Return a table of the library, where it is there."""
+        return object.__new__(_Compiled if LIBRARY.open() else TokenTable)
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def read(self, sentences: Sequence[str]) -> TokenWindow:
+        """Number the tokens of some sentences; all that are new stay known."""
         rows, tokens = _numbered(sentences)
         known = self._numbers
         new = [token for token in tokens if token not in known]
@@ -265,14 +251,14 @@ def _numbered(sentences: Sequence[str]) -> tuple[Ragged, list[str]]:
     if text.count(_BETWEEN) >= max(len(sentences), 1):  # a sentence holds it, too
         text = f" {_BETWEEN} ".join(sentence.replace(_BETWEEN, " ") for sentence in sentences)
     words = text.split()
-    number = WordNumbers(_BETWEEN)
+    number = WordNumbers({_BETWEEN: 0})
     places = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
     bounds = np.concatenate([[-1], np.flatnonzero(places == 0), [len(places)]])
     lengths = np.diff(bounds)[: len(sentences)] - 1
-    return Ragged(places[places > 0], lengths), ["", *number.words[1:]]
+    return Ragged(places[places > 0], lengths), ["", *list(number)[1:]]
 
 
-class _Compiled:
+class _Compiled(TokenTable):
     """A table in the memory of the library."""
 
     def __init__(self) -> None:

@@ -7,16 +7,19 @@ it has ``m + 3 - n`` n-grams: *cat* has ``_cat``, ``cat_`` and ``_cat_``.
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bitextfilter.arrays import Floats, Indices, Integers, Keys, Mask
+from bitextfilter.arrays import Floats, Indices, Integers, Keys, Mask, places_of
 from bitextfilter.settings import Settings, setting
-from bitextfilter.text.compiled_ngrams import KeyTable
+from bitextfilter.text.identifier import LIBRARY, SLOT, is_taken
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
@@ -77,10 +80,11 @@ class Trigrams(Protocol):
         """Return the number of ids, ``RESERVED`` included."""
         ...
 
-    def __call__(self, words: Sequence[str]) -> Ragged:
+    def __call__(self, words: Sequence[str], most: int | None = None) -> Ragged:
         """Return the ids of the n-grams of each word; one ``UNKNOWN`` if none has a number.
 
-        Words are not empty and contain no white space.
+        Words are not empty and contain no white space. *most*: of counted n-grams, only the first
+        of them are known; None: all.
         """
         ...
 
@@ -95,7 +99,7 @@ class HashedTrigrams:
     def __len__(self) -> int:
         return len(RESERVED) + self.size
 
-    def __call__(self, words: Sequence[str]) -> Ragged:
+    def __call__(self, words: Sequence[str], most: int | None = None) -> Ragged:
         """See :class:`Trigrams`."""
         keys, lengths = _keys(words, self.syllabic, self.longest)
         # The finaliser of MurmurHash3 (Appleby 2016): every bit of the key changes every other.
@@ -103,6 +107,35 @@ class HashedTrigrams:
             keys = (keys ^ (keys >> np.uint64(33))) * factor
         places = (keys ^ (keys >> np.uint64(33))) % np.uint64(self.size)
         return Ragged(places.astype(np.int32) + np.int32(len(RESERVED)), lengths)
+
+
+class KeyTable:
+    """Finds the ids of keys, by ``ngrams.c`` where it was built."""
+
+    def __init__(self, keys: Keys, ids: NDArray[np.int32]) -> None:
+        """Take the keys, ascending, and the ids of each, which are not 0."""
+        self._keys, self._ids = keys, ids
+        self._slots: NDArray[Any] | None = None
+        self._secret = int.from_bytes(os.urandom(8), "little")
+
+    def find(self, keys: Keys) -> NDArray[np.int32]:
+        """Return the id of each key, 0 for one that is unknown."""
+        library = LIBRARY.open()
+        if library is None or not is_taken(keys, np.uint64):
+            return np.append(self._ids, np.int32(0))[places_of(keys, self._keys)]
+        slots = self._slots  # held here: another thread may put its own in their place
+        if slots is None:
+            slots = self._slots = self._index(library)
+        ids, rest = np.empty(len(keys), np.int32), (slots, len(slots) - 1)
+        library.ngrams_find(keys, len(keys), self._secret, *rest, ids)
+        return ids
+
+    def _index(self, library: ctypes.CDLL) -> NDArray[Any]:
+        slots = np.zeros(1 << (2 * len(self._keys)).bit_length(), dtype=SLOT)
+        keys, ids = (np.ascontiguousarray(each) for each in (self._keys, self._ids))
+        given = keys, ids, len(keys), self._secret
+        library.ngrams_index(*given, slots, len(slots) - 1)
+        return slots
 
 
 class CountedTrigrams:
@@ -160,7 +193,7 @@ class CountedTrigrams:
         return len(self.vocabulary)
 
     def __call__(self, words: Sequence[str], most: int | None = None) -> Ragged:
-        """See :class:`Trigrams`. *most*: only the first of them are known; None: all."""
+        """See :class:`Trigrams`."""
         keys, lengths = _keys(words, self.syllabic, self.longest)
         ids = self._table.find(keys)
         known = ids > 0
@@ -299,10 +332,7 @@ class _Counts(NamedTuple):
 
     def of(self, keys: Keys) -> Integers:
         """Return the counts of some keys; 0 for a missing one."""
-        if not len(self.keys):
-            return np.zeros(len(keys), dtype=np.int64)
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[places] == keys, self.counts[places], 0)
+        return np.append(self.counts, 0)[places_of(keys, self.keys)]
 
 
 def _count_words(sentences: Iterable[str]) -> Counter[str]:

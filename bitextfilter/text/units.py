@@ -11,28 +11,33 @@ UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}�
 """Scripts without spaces between words, as a set of the package regex."""
 
 
+_TWO_TOGETHER = rf"[{UNSPACED}]{{2}}"
+_CHARACTER = rf"[{UNSPACED}]\p{{M}}*+"
+_MARK = r"([^\w\s\p{M}])"
+_UNIT = rf" ?+(?:(?:{_CHARACTER}){{1,2}}|(?:(?![{UNSPACED}])\S)++)"
+"""Of scripts without spaces, two characters; a Chinese word has 1.5 on average."""
+_SEAM = r"[\w--[X\p{M}]]\p{M}*+\t[\w--[X\p{M}]]".replace("X", UNSPACED)
+"""An end and a beginning, with a tab between, that need a space."""
+_LETTERS = rf"(?:(?![{UNSPACED}])[\w\p{{M}}])+"
+_WORD = rf"(?:[{UNSPACED}]\p{{M}}*){{1,2}}|{_LETTERS}(?:['’\-]{_LETTERS})*"
+
+
 @functools.cache
-def _unspaced_pattern() -> Any:
+def compiled(expression: str) -> Any:
+    """Return an expression of the package regex; a command that needs none starts without it."""
     import regex
 
-    return regex.compile(rf"[{UNSPACED}]{{2}}", regex.VERSION1)
+    return regex.compile(expression, regex.VERSION1)
 
 
 def is_unspaced(word: str) -> bool:
     """Whether two characters of a script without spaces between words stand together in *word*."""
-    return not word.isascii() and _unspaced_pattern().search(word) is not None
-
-
-@functools.cache
-def _character_pattern() -> Any:
-    import regex
-
-    return regex.compile(rf"[{UNSPACED}]\p{{M}}*+", regex.VERSION1)
+    return not word.isascii() and compiled(_TWO_TOGETHER).search(word) is not None
 
 
 def apart(text: str) -> str:
     """Return *text* with a space on both sides of each character of these scripts."""
-    return text if text.isascii() else _character_pattern().sub(r" \g<0> ", text)
+    return text if text.isascii() else compiled(_CHARACTER).sub(r" \g<0> ", text)
 
 
 def pieces_at(places: Iterable[int], text: str) -> Iterator[str]:
@@ -45,27 +50,6 @@ def pieces_at(places: Iterable[int], text: str) -> Iterator[str]:
             yield text[start:end]
 
 
-_UNIT = 2
-"""Characters of a unit of a script without spaces; a Chinese word has 1.5 on average."""
-
-
-@functools.cache
-def _unit_pattern() -> Any:
-    import regex
-
-    unspaced = rf"(?:[{UNSPACED}]\p{{M}}*+){{1,{_UNIT}}}"
-    return regex.compile(rf" ?+(?:{unspaced}|(?:(?![{UNSPACED}])\S)++)", regex.VERSION1)
-
-
-@functools.cache
-def _seam_pattern() -> Any:
-    """Return the pattern of an end and a beginning, with a tab between, that need a space."""
-    import regex
-
-    spaced = rf"[\w--[{UNSPACED}\p{{M}}]]"
-    return regex.compile(rf"{spaced}\p{{M}}*+\t{spaced}", regex.VERSION1)
-
-
 def word_units(text: str) -> list[str]:
     """Return the words between white space; of scripts without spaces, two characters at a time.
 
@@ -74,7 +58,7 @@ def word_units(text: str) -> list[str]:
     words = text.split()
     if text.isascii() or not any(map(is_unspaced, words)):
         return words
-    units: list[str] = _unit_pattern().findall(" ".join(words))
+    units: list[str] = compiled(_UNIT).findall(" ".join(words))
     return units
 
 
@@ -86,36 +70,21 @@ def joined_units(units: Sequence[str]) -> str:
     """
     if not any(unit[:1] == " " or is_unspaced(unit) for unit in units):
         return " ".join(units)
-    seam, joined = _seam_pattern(), units[0].lstrip()
+    seam, joined = compiled(_SEAM), units[0].lstrip()
     for before, unit in pairwise(units):
         joined += (" " if seam.search(f"{before[-4:]}\t{unit[:1]}") else "") + unit
     return joined
 
 
-@functools.cache
-def _mark_pattern() -> Any:
-    import regex
-
-    return regex.compile(r"([^\w\s\p{M}])", regex.VERSION1)
-
-
 def marks_apart(text: str) -> str:
     """Return *text* with spaces around each mark of punctuation, and single spaces."""
-    return " ".join(_mark_pattern().sub(r" \1 ", text).split())
+    return " ".join(compiled(_MARK).sub(r" \1 ", text).split())
 
 
 Span = tuple[int, int]
 """First character of a part of a text, and the one behind it."""
 
 
-@functools.cache
-def _span_pattern() -> Any:
-    import regex
-
-    spaced = rf"(?:(?![{UNSPACED}])[\w\p{{M}}])+(?:['’\-](?:(?![{UNSPACED}])[\w\p{{M}}])+)*"
-    return regex.compile(rf"(?:[{UNSPACED}]\p{{M}}*){{1,2}}|{spaced}", regex.VERSION1)
-
-
 def word_spans(text: str) -> list[Span]:
     """Return the places of words: letters and digits, with marks within; two Chinese characters."""
-    return [match.span() for match in _span_pattern().finditer(text)]
+    return [match.span() for match in compiled(_WORD).finditer(text)]

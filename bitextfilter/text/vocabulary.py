@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -22,8 +21,6 @@ BEGIN = 2
 END = 3
 RESERVED = ("<pad>", "<unknown>", "<begin>", "<end>")
 """The first ids; a piece of text with the same characters has an id of its own."""
-
-T = TypeVar("T")
 
 _HEADER, _PIECES = "piece\tsource\ttarget", "piece"
 _COUNTS, _EXPANSION = ".npz", 1000
@@ -67,7 +64,8 @@ class Vocabulary:
         kept = sorted(total, key=lambda piece: (-total[piece], piece))
         if size is not None:
             kept = kept[: max(size - len(RESERVED), 0)]
-        return cls(kept, _table(kept, counters))
+        columns = [np.array([counter[piece] for piece in kept], np.int64) for counter in counters]
+        return cls(kept, np.stack(columns, axis=1))
 
     def __len__(self) -> int:
         return len(RESERVED) + len(self.pieces)
@@ -129,14 +127,6 @@ class Vocabulary:
         return cls(_unescaped(cells[::3]), np.stack(counts, axis=1))
 
 
-def _table(keys: Sequence[T], counters: Sequence[Mapping[T, int]]) -> Integers:
-    """Return the counts of some keys, ``(keys, counters)``; 0 for a missing one."""
-    table = np.zeros((len(keys), len(counters)), dtype=np.int64)
-    for column, counter in enumerate(counters):
-        table[:, column] = [counter.get(key, 0) for key in keys]
-    return table
-
-
 def _unescaped(cells: Sequence[str]) -> list[str]:
     """Return the pieces of a saved vocabulary's cells."""
     return [
@@ -180,7 +170,7 @@ class NumberedWords:
     @property
     def words(self) -> list[str]:
         """The distinct words by number."""
-        return self._numbers.words
+        return list(self._numbers)
 
     @property
     def pairs(self) -> int:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +16,7 @@ from bitextfilter.settings import Settings, setting
 from bitextfilter.text.composition import normal_form
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, TokenTable
-from bitextfilter.text.units import UNSPACED
+from bitextfilter.text.units import UNSPACED, compiled
 
 
 def numbered(sentences: Sequence[str]) -> tuple[Ragged, list[str]]:
@@ -176,11 +174,7 @@ def sentence_list(sentences: Iterable[str], name: str) -> list[str]:
     return listed
 
 
-@functools.cache
-def _edge_pattern() -> Any:
-    import regex
-
-    return regex.compile(r"^[^\w\p{M}]++|[^\w\p{M}]++$", regex.VERSION1)
+_EDGES = r"^[^\w\p{M}]++|[^\w\p{M}]++$"
 
 
 def bare_word(word: str) -> str:
@@ -189,16 +183,10 @@ def bare_word(word: str) -> str:
     A word of marks alone keeps them.
     """
     folded = word.casefold()
-    return folded if folded.isalnum() else _edge_pattern().sub("", folded) or folded
+    return folded if folded.isalnum() else compiled(_EDGES).sub("", folded) or folded
 
 
-@functools.cache
-def _word_pattern() -> Any:
-    """Return the pattern of words; commands that only count them start sooner without it."""
-    import regex
-
-    words = rf"(?P<unspaced>[{UNSPACED}\p{{M}}]+)|[^\W_{UNSPACED}][\w\p{{M}}--[_{UNSPACED}]]*"
-    return regex.compile(words, regex.VERSION1)
+_FORMS = rf"(?P<unspaced>[{UNSPACED}\p{{M}}]+)|[^\W_{UNSPACED}][\w\p{{M}}--[_{UNSPACED}]]*"
 
 
 def word_forms(sentence: str) -> set[str]:
@@ -209,7 +197,7 @@ def word_forms(sentence: str) -> set[str]:
     """
     forms: set[str] = set()
     folded = normal_form(sentence).casefold()
-    for word in _word_pattern().finditer(folded):
+    for word in compiled(_FORMS).finditer(folded):
         text = word.group()
         if word.group("unspaced") and len(text) > 1:
             forms.update(map("".join, pairwise(text)))

@@ -100,8 +100,10 @@ def _subtitles(lines: Sequence[str], name: str) -> Subtitles:
     for head, place, end in zip(heads, places, [*heads, whole][1:], strict=True):
         shown = _text(lines[place + 1 : end], is_vtt)
         times = _TIMES.fullmatch(lines[place])
-        start, stop = _times(times) if times else (0, -1)
-        if times and stop >= start:
+        start, stop = 0, -1
+        if times:
+            start, stop = _milliseconds(*times.groups()[:4]), _milliseconds(*times.groups()[4:])
+        if stop >= start:
             cues.append(Cue(head + 1, start, stop, shown))
             continue
         reason = "a cue that ends before it begins" if times else f"no times of a cue: {_EXPECTED}"
@@ -173,11 +175,6 @@ def _without_blocks(lines: Sequence[str]) -> Iterator[str]:
         if not inside:
             yield line
         before = line.strip()
-
-
-def _times(found: re.Match[str]) -> tuple[int, int]:
-    start, stop = _milliseconds(*found.groups()[:4]), _milliseconds(*found.groups()[4:])
-    return start, stop
 
 
 def _milliseconds(hours: str | None, minutes: str, seconds: str, part: str | None) -> int:
