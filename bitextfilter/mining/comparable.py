@@ -64,6 +64,19 @@ class Mined:
         """Return the pairs best first; among equals the earlier source, then target, first."""
         return self.take(np.lexsort((self.target, self.source, -self.score)))
 
+    def one_to_one(self) -> Mined:
+        """Return the pairs, as ranked, but for those with a row of a pair before them."""
+        ranked = self.ranked()
+        places: list[int] = []
+        taken: tuple[set[int], set[int]] = set(), set()
+        pairs = zip(ranked.source.tolist(), ranked.target.tolist(), strict=True)
+        for place, (source, target) in enumerate(pairs):
+            if source not in taken[0] and target not in taken[1]:
+                taken[0].add(source)
+                taken[1].add(target)
+                places.append(place)
+        return ranked.take(np.array(places, dtype=np.int64))
+
 
 @dataclass(frozen=True)
 class MiningSettings(Settings):
@@ -231,17 +244,8 @@ def _max(forward: Mined, backward: Mined) -> Mined:
         np.concatenate([part.source for part in parts]),
         np.concatenate([part.target for part in parts]),
         np.concatenate([part.score for part in parts]),
-    ).ranked()
-    places: list[int] = []
-    sources: set[int] = set()
-    targets: set[int] = set()
-    pairs = zip(union.source.tolist(), union.target.tolist(), strict=True)
-    for place, (source, target) in enumerate(pairs):
-        if source not in sources and target not in targets:
-            sources.add(source)
-            targets.add(target)
-            places.append(place)
-    return union.take(np.array(places, dtype=np.int64))
+    )
+    return union.one_to_one()
 
 
 _RETRIEVALS: dict[str, Callable[[Mined, Mined], Mined]] = {

@@ -470,7 +470,7 @@ class _PieceSearch:
         from bitextfilter.models.device import wrong_products
 
         k, other = self._sides.neighbours.k, parts[1 - side]
-        places = np.unique(np.linspace(0, len(reached) - 1, _CHECKED).astype(np.int64))
+        places = spaced_places(len(reached), _CHECKED)
         units = unit_rows(self._sides.file(side)[_in_file(places, parts[side])])
         block = other[self._compared % len(other)]
         cosines, numbers = scan(units, self._blocks[1 - side].read(block).units, k)

@@ -17,6 +17,7 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.io.vectors import VectorFile, VectorWriter
 from bitextfilter.mining import document_pairs, documents, link_costs
 from bitextfilter.mining.chunks import LinkSettings
+from bitextfilter.mining.comparable import Mined
 from bitextfilter.mining.document_pairs import (
     SKETCH_ROWS,
     DocumentVectors,
@@ -28,7 +29,6 @@ from bitextfilter.mining.document_pairs import (
     centred,
     evidence,
     lay_out,
-    one_to_one,
     probabilities,
     sentence_weights,
     sketch_places,
@@ -419,7 +419,7 @@ def test_candidates_are_the_nearest_of_either() -> None:
 def test_pairs_are_chosen_best_first() -> None:
     pairs = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1])
     scores = np.array([0.9, 0.8, 0.9, 0.1, 0.2], np.float32)
-    chosen = one_to_one(pairs, scores)
+    chosen = Mined(*pairs, scores).one_to_one()
     assert list(zip(chosen.source, chosen.target, strict=True)) == [(0, 0), (2, 1)]
 
 
