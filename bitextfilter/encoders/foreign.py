@@ -24,6 +24,7 @@ from bitextfilter.encoders.protocol import (
     MOST_OF_AVERAGES,
     MOST_OF_NETWORKS,
     SentenceEncoder,
+    of_processor,
     row_lengths,
 )
 from bitextfilter.errors import DeviceError, ModelError, SettingsError
@@ -155,11 +156,9 @@ def _table(files: ForeignFiles) -> VectorTable:
     if found is None or len(found.shape) != 2 or not found.size:
         raise ModelError(f"{files.tensors}: no table of vectors of tokens")
     ids, weights = tensors.get("mapping"), tensors.get("weights")
-    if ids is None and weights is None:
-        table = found
-    else:
-        numbers = _weighted(found.array().astype(np.float32), ids, weights, files)
-        table = StoredTensor(numbers)
+    table = found
+    if ids is not None or weights is not None:
+        table = StoredTensor(_weighted(found.array().astype(np.float32), ids, weights, files))
     if not table.is_finite():
         raise ModelError(f"{files.tensors}: its vectors are not finite numbers")
     return VectorTable(table)
@@ -251,9 +250,7 @@ class OnnxEncoder:
 
     def arithmetic(self) -> list[str]:
         """See :meth:`SentenceEncoder.arithmetic`: the library chooses instructions."""
-        from bitextfilter.models.device import CPU, arithmetic
-
-        return arithmetic(CPU)
+        return of_processor()
 
     def _vectors(self, ids: NDArray[np.integer], lengths: NDArray[np.int64]) -> Vectors:
         """Run the network on padded sentences ``(n, t)``."""

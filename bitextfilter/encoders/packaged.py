@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.encoders.protocol import MOST_OF_NETWORKS
+from bitextfilter.encoders.protocol import MOST_OF_NETWORKS, of_processor
 from bitextfilter.errors import DeviceError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.packages import Package
@@ -56,9 +56,7 @@ class PackagedEncoder:
 
     def arithmetic(self) -> list[str]:
         """See :meth:`SentenceEncoder.arithmetic`: the library chooses instructions."""
-        from bitextfilter.models.device import CPU, arithmetic
-
-        return arithmetic(CPU)
+        return of_processor()
 
 
 _Encode = Callable[[list[str], Vectors, int], None]

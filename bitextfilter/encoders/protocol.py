@@ -52,6 +52,13 @@ class SentenceEncoder(Protocol):
         """
 
 
+def of_processor() -> list[str]:
+    """Return what products by torch, or by other libraries, depend on here. Imports torch."""
+    from bitextfilter.models.device import CPU, arithmetic
+
+    return arithmetic(CPU)
+
+
 _ROWS = 1024
 """Rows that are scaled together, to bound the memory."""
 
@@ -165,6 +172,4 @@ class ShorterEncoder:
 
     def arithmetic(self) -> list[str]:
         """See :meth:`SentenceEncoder.arithmetic`."""
-        from bitextfilter.models.device import CPU, arithmetic  # imports torch
-
-        return [*self._encoder.arithmetic(), *arithmetic(CPU)]
+        return [*self._encoder.arithmetic(), *of_processor()]

@@ -158,10 +158,6 @@ class AutoencoderNetwork(Network):
             self.gain = nn.Parameter(torch.full((settings.dim,), 0.1))
             self.offset = nn.Parameter(torch.zeros(settings.dim))
 
-    def piece_tables(self) -> tuple[nn.Embedding, ...]:
-        """See :meth:`Network.piece_tables`."""
-        return (self.embedding,)
-
     def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
         """See :meth:`Network.prepare_tokens`."""
         ids = tokens[PIECES].ids

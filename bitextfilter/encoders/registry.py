@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bitextfilter.encoders.averages import AVERAGING, AverageEncoder, Averages
-from bitextfilter.encoders.expressions import combination, is_average, views_of
+from bitextfilter.encoders.expressions import PARTS, combination, parse, views_of
 from bitextfilter.encoders.protocol import JoinedEncoder, SentenceEncoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.languages import find_language
@@ -55,7 +55,9 @@ def sees_order(name: str) -> bool:
 
     Raises SettingsError for unknown names.
     """
-    return name != AVERAGING and (name in ENCODERS or not is_average(name))
+    if name in ENCODERS:
+        return name != AVERAGING
+    return any(PARTS[part].recurrent for added in parse(name) for part in added)
 
 
 def _of_pair(
