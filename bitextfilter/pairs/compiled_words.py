@@ -78,7 +78,11 @@ interpreter's lock, and an interruption for the end of one."""
 Weights = Mapping[str, NDArray[Any]]
 _Floats32 = NDArray[np.float32]
 
-_SIZES = ["dim", "width", "meaning", "kinds", "features", "hidden", "logits", "spacing", "bigrams"]
+_SIZES = (
+    *("dim", "width", "meaning", "word_kinds", "word_features", "hidden", "logits"),
+    *("spacing", "bigrams"),
+)
+"""Of the settings, in the order of ``word_network.c``."""
 _MATRICES = (
     *("sides", "places", "wider", "wider_bias", "query", "query_bias", "compare", "compare_bias"),
     *("compared", "compared_bias", "sentence", "sentence_bias", "hidden_weight", "hidden_bias"),
@@ -150,15 +154,7 @@ class CompiledNetwork:
         self._levels = weights.get("levels")
         self._packed = _packed(settings, weights)
         self._network = _Network(
-            dim=settings.dim,
-            width=settings.width,
-            meaning=settings.meaning,
-            kinds=settings.word_kinds,
-            features=settings.word_features,
-            hidden=settings.hidden,
-            logits=settings.logits,
-            spacing=settings.spacing,
-            bigrams=settings.bigrams,
+            **{name: getattr(settings, name) for name in _SIZES},
             weights=tuple(weights["weights"].tolist()),
             **{name: self._packed[name] for name in _MATRICES},
         )
