@@ -118,9 +118,9 @@ def build_index(kind: str, vectors: VectorFile, path: Path, threads: int = 1) ->
     name = INDEX_KINDS[kind][0].format(lists=lists, parts=dim // 4)
     index = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
     step = max(1, rows // max(_POINTS * lists, 1 << 14))
-    index.train(_units_at(vectors, slice(0, rows, step)))
+    index.train(unit_rows(vectors[0:rows:step]))
     for first in range(0, rows, BLOCK):
-        index.add(_units_at(vectors, slice(first, first + BLOCK)))
+        index.add(unit_rows(vectors[first : first + BLOCK]))
     try:
         with naming_output(path), draft(path) as new:
             faiss.write_index(index, str(new))
@@ -186,7 +186,7 @@ def exact_cosines(queries: Vectors, candidates: Indices, base: VectorFile, k: in
     for first in range(0, len(queries), step):
         some = candidates[first : first + step]
         distinct, places = np.unique(some, return_inverse=True)
-        rows = _units_at(base, np.maximum(distinct, 0))
+        rows = unit_rows(base[np.maximum(distinct, 0)])
         columns = places.reshape(some.shape)
         cosines = unit_products_at(queries[first : first + step], rows, columns)
         cosines[some == NO_ROW] = -np.inf
@@ -288,10 +288,6 @@ def _open(sides: Sides, side: int, settings: IndexSettings) -> Index:
     if read_record(_sealed(path), "remove it")["digest"] != file_digest(path):
         raise InputError("damaged", file=str(path), remedy="remove it")
     return Index(path, settings.kind, settings.device, sides.threads)
-
-
-def _units_at(file: VectorFile, rows: Indices | slice) -> Vectors:
-    return unit_rows(file[rows])
 
 
 def block_tasks(neighbours: NeighbourFiles) -> list[TaskId]:
