@@ -23,7 +23,7 @@ from bitextfilter.api.pairs import (
     names_of,
     windows_of,
 )
-from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, load, named_cut
+from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, loaded_model, named_cut
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import CUT_MEASURES
 
@@ -99,8 +99,7 @@ def _moved(
 
     if isinstance(share, str):
         check_name("right_share", share, (ESTIMATE,))
-    model = DEFAULT_MODEL if model is None else model
-    loaded = load(model) if isinstance(model, str | Path) else model
+    loaded = loaded_model(model)
     if least is None or loaded.calibration is None:
         raise SettingsError("right_share needs min_score, and a model with a calibration")
     scores = np.array([member_number(row, -1) for row in rows], np.float64)
@@ -169,7 +168,7 @@ def sample(
     if {top_lines, top_words, top_fraction, drop_similar} == {None}:
         raise SettingsError("nothing says how much to keep: top_lines, top_words, top_fraction")
     choice = _selection((top_lines, top_words, top_fraction), -math.inf)
-    loaded = load(model) if isinstance(model, str | Path) else model
+    loaded = loaded_model(model)
     settings = SampleSettings(clusters, drop_similar, seed, loaded.threads)
     rows, places = _diverse(pairs, loaded, settings)
     return _kept(rows, places, choice, _Unit(count_side, count, loaded), "input")
@@ -305,8 +304,7 @@ class _Unit(NamedTuple):
 
         texts = [[row[side] for row in rows] for side in _SIDES[self.side]]
         if self.name == "subwords":
-            model = self.model or DEFAULT_MODEL
-            loaded = load(model) if isinstance(model, str | Path) else model
+            loaded = loaded_model(self.model or None)
             named = zip(texts, _SIDES[self.side], strict=True)
             counts = [loaded.processor.lengths(t, loaded.languages[at]) for t, at in named]
         else:

@@ -78,6 +78,12 @@ def load(
     return load_model(name, device, threads)
 
 
+def loaded_model(model: Model | str | Path | None) -> Model:
+    """Return a model, loaded if it is given by its name or folder; the default one for None."""
+    model = DEFAULT_MODEL if model is None else model
+    return load(model) if isinstance(model, str | Path) else model
+
+
 def _check_languages(name: str) -> None:
     """Raise SettingsError for a model of more than two languages, or of none, in Python's words."""
     from bitextfilter.models.folders import all_languages_of, languages_of
@@ -140,8 +146,7 @@ def cut_of(
     """
     from bitextfilter.scoring import row_checks as check
 
-    model = DEFAULT_MODEL if model is None else model
-    loaded = load(model) if isinstance(model, str | Path) else model
+    loaded = loaded_model(model)
     found = named_cut(loaded, name, similarity)
     rows = []
     for index, pair in enumerate(pairs[:_CHECKED]):
