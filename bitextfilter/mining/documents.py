@@ -87,27 +87,24 @@ def _echo(words: Sequence[str]) -> int:
     return most
 
 
-class _Side:
-    """The repeats of the groups of sentences of a document."""
+def _repeats(words: Sequence[Sequence[str]], largest: int) -> Integers:
+    """Return the words of the longest sentence that a group of k has twice in a row, by its end."""
+    same = [len(one) if one == other else 0 for one, other in pairwise(words)]
+    found = np.zeros((largest, len(words) + 1), np.int64)
+    for count in range(2, largest + 1):
+        for stop in range(count, len(words) + 1):
+            found[count - 1, stop] = max(same[stop - count : stop - 1])
+    return found
 
-    def __init__(self, sentences: Sequence[str], largest: int) -> None:
-        words = list(map(_words, sentences))
-        self._words, self._largest = words, largest
-        same = [len(one) if one == other else 0 for one, other in pairwise(words)]
-        self.repeats = np.zeros((largest, len(words) + 1), np.int64)
-        """Words of the longest sentence that a group of k has twice in a row, by its end."""
-        for count in range(2, largest + 1):
-            for stop in range(count, len(words) + 1):
-                self.repeats[count - 1, stop] = max(same[stop - count : stop - 1])
 
-    def echoes(self) -> Integers:
-        """Return the most words that groups have twice in a row, as ``repeats``."""
-        found = np.zeros_like(self.repeats)
-        for stop in range(1, len(self._words) + 1):
-            for count in range(1, min(self._largest, stop) + 1):
-                group = [word for one in self._words[stop - count : stop] for word in one]
-                found[count - 1, stop] = _echo(group)
-        return found
+def _echoes(words: Sequence[Sequence[str]], largest: int) -> Integers:
+    """Return the most words that a group of k sentences has twice in a row, by its end."""
+    found = np.zeros((largest, len(words) + 1), np.int64)
+    for stop in range(1, len(words) + 1):
+        for count in range(1, min(largest, stop) + 1):
+            group = [word for one in words[stop - count : stop] for word in one]
+            found[count - 1, stop] = _echo(group)
+    return found
 
 
 class Repeats:
@@ -115,14 +112,14 @@ class Repeats:
 
     def __init__(self, sides: tuple[Sequence[str], Sequence[str]], largest: int) -> None:
         """Take the sentences of both documents, and the most of them in a link."""
-        source, target = (_Side(side, largest) for side in sides)
-        self.any = bool(source.repeats.any() or target.repeats.any())
+        words = [list(map(_words, side)) for side in sides]
+        self._repeats = [_repeats(side, largest) for side in words]
+        self.any = any(each.any() for each in self._repeats)
         """Whether there is a repeat."""
-        self._repeats = source.repeats, target.repeats
-        self._echoes = tuple(
-            side.echoes() if other.repeats.any() else np.zeros_like(side.repeats)
-            for side, other in ((source, target), (target, source))
-        )
+        self._echoes = [
+            _echoes(side, largest) if other.any() else np.zeros_like(own)
+            for side, own, other in zip(words, self._repeats, self._repeats[::-1], strict=True)
+        ]
 
     def impossible(self, size: LinkSize, rows: slice, columns: slice) -> NDArray[np.bool_]:
         """Return which links of a size are impossible, by their ends, ``(rows, columns)``."""
