@@ -170,7 +170,8 @@ def _weighted(
     """Return the vectors of ids, times their weights. Raises ModelError where these do not fit."""
     if ids is not None:
         places: NDArray[np.integer] = ids.array()
-        if places.ndim != 1 or places.dtype.kind not in "iu" or not _within(places, len(table)):
+        whole = places.ndim == 1 and places.dtype.kind in "iu" and places.size > 0
+        if not whole or int(places.min()) < 0 or int(places.max()) >= len(table):
             raise ModelError(f"{files.tensors}: its mapping does not fit its vectors")
         table = table[places]
     if weights is not None:
@@ -179,10 +180,6 @@ def _weighted(
         with np.errstate(over="ignore", invalid="ignore"):
             table = table * weights.array().astype(np.float32)[:, None]
     return table
-
-
-def _within(ids: NDArray[np.integer], count: int) -> bool:
-    return bool(ids.size) and int(ids.min()) >= 0 and int(ids.max()) < count
 
 
 _NETWORK_BLOCK = 32

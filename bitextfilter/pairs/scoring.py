@@ -286,20 +286,12 @@ def load_scoring(folder: Path) -> PairScoring | None:
         ModelError: the model is damaged, or of a newer version.
     """
     settings = classifier_settings(folder)
-    if isinstance(settings, WordClassifierSettings):
-        return _load_word_scoring(folder, settings)
     if settings is None:
         return None
-    from bitextfilter.pairs.classifier import load_classifier
+    if not isinstance(settings, WordClassifierSettings):
+        from bitextfilter.pairs.classifier import load_classifier
 
-    return load_classifier(folder)
-
-
-def _load_word_scoring(folder: Path, settings: WordClassifierSettings) -> PairScoring:
-    """Read the classifier of words of a model folder, to score by its compiled network or torch.
-
-    Raises NotFoundError where the tensors are missing, ModelError where they are damaged.
-    """
+        return load_classifier(folder)
     tensors = read_tensors(folder / f"{PART}.safetensors", word_tensors(settings))
     arrays = {name: tensor.array() for name, tensor in tensors.items()}
     temperature = float(arrays["temperature"])
