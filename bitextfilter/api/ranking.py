@@ -368,6 +368,8 @@ def report(
 
     Raises SettingsError for a bad value, or if the model has no cut for any name.
     """
+    from bitextfilter.reports.page import Report, SideLanguages
+
     places = _places(columns, label, reasons)
     names, sides = _names(names, columns), languages_as("tag", languages) or ("", "")
     survey = names, count, seed
@@ -375,20 +377,7 @@ def report(
     if against is not None:
         corpora.append(_corpus((against, "against"), "against", places, survey))
     cuts = {} if model is None else _cuts(model, names)
-    return _page(corpora, title, cuts, (sides, shown, reasons is not None))
-
-
-def _page(
-    corpora: Sequence[Corpus],
-    title: str,
-    cuts: Mapping[str, float],
-    form: tuple[tuple[str, str], int, bool],
-) -> str:
-    """Return the page; its *form*: languages, pairs shown, and whether pairs have reasons."""
-    from bitextfilter.reports.page import Report, SideLanguages
-
-    sides, shown, reasons = form
-    page = Report(corpora, title, SideLanguages(*sides), shown, cuts, reasons)
+    page = Report(corpora, title, SideLanguages(*sides), shown, cuts, reasons is not None)
     return page.html().decode()
 
 
