@@ -301,11 +301,7 @@ class AverageEncoder:
         self.dim, self.threads, self._vectors = vectors.dim, threads, vectors
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on its sentence alone, to the last bit. Raises SettingsError for a language
-        the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`."""
         views = self.processor.read(sentences, language, self._vectors.views)
         return self._vectors.encode(views, self.processor.side(language), self.threads)
 

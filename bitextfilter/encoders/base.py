@@ -191,11 +191,7 @@ class Encoder:
         self.network.threads = threads if self.device.type == "cpu" else 1
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on its sentence alone, to the last bit: not on the others, their number or
-        order, nor on the number of threads. Raises SettingsError for a language the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`."""
         network = self.network
         views = self.processor.read(sentences, language, network.views)
         views |= {name: views[name].one_by_one() for name in network.sequences}

@@ -115,10 +115,7 @@ class StaticEncoder:
             )
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        Raises SettingsError for a language the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`."""
         self.processor.normalise([], language)
         out = np.zeros((len(sentences), self.dim), dtype=np.float32)
 
@@ -228,11 +225,7 @@ class OnnxEncoder:
         self.dim = self._vectors(*one.padded(np.zeros(1, np.int64))).shape[1]
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on the other sentences by rounding alone: less than 1e-5. Raises SettingsError
-        for a language the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`; others change a row by rounding, less than 1e-5."""
         self.processor.normalise([], language)
         ids = self._tokenizer(sentences)
         out = np.zeros((len(sentences), self.dim), dtype=np.float32)
@@ -353,11 +346,7 @@ class SentenceTransformersEncoder:
             raise ModelError(f"{files.folder}: does not say how wide its vectors are")
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on the other sentences by rounding alone: less than 1e-5. Raises SettingsError
-        for a language the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`; others change a row by rounding, less than 1e-5."""
         from bitextfilter.models.device import torch_threads
 
         self.processor.normalise([], language)

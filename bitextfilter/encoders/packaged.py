@@ -40,11 +40,7 @@ class PackagedEncoder:
         self._encode, self._threads, self._lock = _LOADERS[package.extra](package), threads, Lock()
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on its sentence alone, to the last bit. Raises SettingsError for a language
-        the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`."""
         self.processor.normalise([], language)
         # Only UTF-8 can be given, and to the end of a string of C.
         texts = [text.replace("\0", " ").encode("utf-8", "replace").decode() for text in sentences]

@@ -160,10 +160,7 @@ class CompiledNetwork:
         )
 
     def table(self, vectors: Vectors, features: Vectors) -> Vectors:
-        """Return the rows of words, ``(u, columns)``: see ``WordNetwork.table``.
-
-        ``vectors (u, e)`` of length 1 or so, ``features (u, f)``. Each depends on its word alone.
-        """
+        """See ``ScoringNetwork``."""
         words = np.hstack([vectors * np.float32(WORD_SCALE), features]).astype(np.float32)
         settings, width = self._settings, self._packed["table"].shape[1]
         made = np.empty((len(words), width), dtype=np.float32)
@@ -172,10 +169,7 @@ class CompiledNetwork:
         return np.hstack([made[:, :columns], features])
 
     def logits(self, sides: Sequence[SideRows], threads: int = 1) -> _Floats32:
-        """Return the logits of ``n`` pairs, ``(n, 1 or 2)``; each depends on its pair alone.
-
-        Raises MemoryError.
-        """
+        """See ``ScoringNetwork``. Raises MemoryError."""
         both = [_Side(**self._arrays(number, side)) for number, side in enumerate(sides)]
         packed = (_Side * 2)(*both)
         count = len(sides[0].rows)
