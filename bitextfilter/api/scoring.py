@@ -221,7 +221,7 @@ def recheck(
     """
     import numpy as np
 
-    from bitextfilter.scoring.recheck import Recheck
+    from bitextfilter.scoring.score_columns import Recheck
 
     sides, first = sentence_sides(sources, targets, paired=True), np.asarray(scores)
     if first.shape != (len(sides[0]),) or first.dtype.kind not in "fiu":

@@ -32,7 +32,7 @@ class Mutation(NamedTuple):
 
 
 _MISTAKES = {
-    ("scoring/recheck.py", "tests/scoring/test_recheck.py"): [
+    ("scoring/score_columns.py", "tests/scoring/test_recheck.py"): [
         ("recheck", "the slow score alone", "(place + np.clip(", "(2 * np.clip("),
         ("recheck", "a cosine below 0 counts", "float64), 0, 1)) / 2", "float64), -1, 1)) / 2"),
         ("recheck", "its upper end is no doubt", "(scores <= between[1])", "(scores < between[1])"),
