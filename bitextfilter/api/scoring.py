@@ -323,8 +323,7 @@ def mine(
     units = unit_rows(source), unit_rows(target)
     nearest = bidirectional_search(*units, settings.neighbours, model.threads)
     mined = choose_pairs(nearest, settings, scorer)
-    places = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
-    return [(texts[0][i], texts[1][j], score) for i, j, score in places]
+    return [(texts[0][i], texts[1][j], score) for i, j, score in mined]
 
 
 def _least(

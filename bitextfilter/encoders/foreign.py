@@ -77,16 +77,14 @@ def _processor(
             f"{folder.name} is a model {which}: name the two of the columns, as --languages en,de"
             f" or in the name of the model, {folder.name}:en,de"
         )
-    if not known or len(known) == 2:
-        first, second = languages or (known[0], known[1])
-        pair = (find_language(first, known) or first, find_language(second, known) or second)
+    pair = languages or (known[0], known[1])
+    if len(known) in (0, 2):
+        pair = (find_language(pair[0], known) or pair[0], find_language(pair[1], known) or pair[1])
         if known and set(pair) - set(known):
             raise SettingsError(
                 f"{folder.name} is a model of {'-'.join(known)}, not {'-'.join(pair)}"
             )
-        return TextProcessor.plain(known or pair).of_pair(pair)
-    assert languages is not None
-    return TextProcessor.plain(known).of_pair(languages)
+    return TextProcessor.plain(known or pair).of_pair(pair)
 
 
 _STATIC_BLOCK = 1024

@@ -13,7 +13,7 @@ half or twice their values make little difference.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,6 +56,9 @@ class Mined:
     def __len__(self) -> int:
         return len(self.score)
 
+    def __iter__(self) -> Iterator[tuple[int, int, float]]:
+        return zip(self.source.tolist(), self.target.tolist(), self.score.tolist(), strict=True)
+
     def take(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Mined:
         """Return the pairs at some places, in their order, or where a mask is true."""
         return Mined(self.source[places], self.target[places], self.score[places])
@@ -77,8 +80,7 @@ class Mined:
         ranked = self.ranked()
         places: list[int] = []
         taken: tuple[set[int], set[int]] = set(), set()
-        pairs = zip(ranked.source.tolist(), ranked.target.tolist(), strict=True)
-        for place, (source, target) in enumerate(pairs):
+        for place, (source, target, _) in enumerate(ranked):
             if source not in taken[0] and target not in taken[1]:
                 taken[0].add(source)
                 taken[1].add(target)
@@ -235,9 +237,8 @@ def _retrieved(retrieval: str, forward: Mined, backward: Mined) -> Mined:
         return back
     there = _first_of_each(forward.ranked(), "source")
     if retrieval == "intersect":
-        pairs = set(zip(back.source.tolist(), back.target.tolist(), strict=True))
-        both = zip(there.source.tolist(), there.target.tolist(), strict=True)
-        return there.take(np.array([pair in pairs for pair in both], dtype=np.bool_))
+        pairs = {(source, target) for source, target, _ in back}
+        return there.take(np.array([pair[:2] in pairs for pair in there], dtype=np.bool_))
     return there.joined(back).one_to_one()
 
 

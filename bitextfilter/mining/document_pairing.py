@@ -283,8 +283,7 @@ def named_pairs(
     stores: tuple[DocumentStore, DocumentStore], pairs: Mined
 ) -> Iterator[tuple[NamedDocument, NamedDocument, float]]:
     """Yield the documents of each pair, and its score; copies are paired with copies."""
-    columns = pairs.source.tolist(), pairs.target.tolist(), pairs.score.tolist()
-    for i, j, score in zip(*columns, strict=True):
+    for i, j, score in pairs:
         for source, target in zip(stores[0].names[i], stores[1].names[j], strict=False):
             yield (i, source), (j, target), score
 

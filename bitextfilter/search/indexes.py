@@ -166,9 +166,8 @@ class Index:
             more: factor on the usual number of candidates of the kind.
         """
         wanted = min(k * self._times * more, self._most)
-        if self.lists == 1:
-            return np.asarray(self._index.search(queries, wanted)[1], np.int64)
-        settings = self._faiss.SearchParametersIVF(nprobe=lists)
+        several = self.lists > 1
+        settings = self._faiss.SearchParametersIVF(nprobe=lists) if several else None
         return np.asarray(self._index.search(queries, wanted, params=settings)[1], np.int64)
 
 
@@ -372,8 +371,7 @@ class SavedIndex:
             self.description = IndexDescription(**known)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"damaged: {error}", file=str(path)) from error
-        self.sentences_path, self.vectors_path = folder / _SENTENCES, folder / _VECTORS
-        self.sentences = SentenceFile(self.sentences_path)
+        self.sentences, self.vectors_path = SentenceFile(folder / _SENTENCES), folder / _VECTORS
         self.vectors = VectorFile(self.vectors_path, self.description.dim, self.description.form)
         if len(self.vectors) != len(self.sentences):
             raise InputError("its vectors are damaged", file=str(self.vectors_path))
