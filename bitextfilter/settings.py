@@ -108,11 +108,11 @@ part = partial(setting, within=">= 0, < 1")
 """Settings in the ranges that are most frequent."""
 
 
-def _declared(kind: Any) -> Iterator[tuple[str, str, Any, Declaration]]:
-    """Yield name, type, default and declaration of each setting of a dataclass."""
+def _declared(kind: Any) -> Iterator[tuple[str, str, Declaration]]:
+    """Yield name, type and declaration of each setting of a dataclass."""
     for field in dataclasses.fields(kind):
         if "setting" in field.metadata:
-            yield field.name, str(field.type), field.default, field.metadata["setting"]
+            yield field.name, str(field.type), field.metadata["setting"]
 
 
 class Settings:
@@ -125,7 +125,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a value of another type, none of the choices, or out of range."""
-        for name, kind, _, declared in _declared(self):
+        for name, kind, declared in _declared(self):
             value = getattr(self, name)
             needed, is_one = _KINDS.get(kind, ("", lambda _: True))
             if not is_one(value):
@@ -162,7 +162,7 @@ def none_of(name: object, known: Iterable[str]) -> str:
 def _unmet(kind: Any, values: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings without effect, each with its first unmet need."""
     found = {}
-    for name, _, _, declared in _declared(kind):
+    for name, _, declared in _declared(kind):
         unmet = (need for need in declared.needs if not _holds(values, need))
         if (first := next(unmet, None)) is not None:
             found[name] = first
@@ -209,7 +209,8 @@ def from_mapping(
         raise SettingsError(f"settings are names and values, not {values!r}")
     before = f"{group}." if group else ""
     given = _known(kind, values, before)
-    own = _defaults(kind)
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type]
+    own = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
     usual = {**own, **(defaults or {})}
     unmet = _unmet(kind, {**usual, **given})
     for name, need in unmet.items():
@@ -276,12 +277,6 @@ def current_names(values: Mapping[str, Any]) -> dict[str, Any]:
     return {_FORMER_NAMES.get(name, name): value for name, value in values.items()}
 
 
-def _defaults(kind: Any) -> dict[str, Any]:
-    """Return the defaults of a dataclass by name."""
-    fields = dataclasses.fields(kind)
-    return {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
-
-
 def read_settings(path: Path) -> dict[str, Any]:
     """Read a settings file (JSON). Raises NotFoundError or SettingsError."""
     try:
@@ -328,7 +323,7 @@ def group_rows(
     """
     before = f"{group}." if group else ""
     rows = []
-    for name, _, _, declared in _declared(settings):
+    for name, _, declared in _declared(settings):
         value, second = (_cell(getattr(each, name)) for each in (settings, other or settings))
         shown = value if value == second else f"{value} ({second})"
         needs = " and ".join(_said(need, "") for need in declared.needs)

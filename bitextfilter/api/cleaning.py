@@ -223,9 +223,8 @@ _OTHER = {"source": "target", "target": "source"}
 
 
 def _reader(rows: Iterable[Sequence[str]], columns: Columns | TextColumn) -> RowReader:
-    """Return a reader of rows of texts; tabs and line ends within them are spaces."""
-    fields = ([text.encode("utf-8", "replace").translate(SPACES) for text in row] for row in rows)
-    return RowReader((b"\t".join(row) + b"\n" for row in fields), "against", columns)
+    """Return a reader of rows of texts."""
+    return RowReader(map(_line, rows), "against", columns)
 
 
 def _texts(window: Sequence[Pair], settings: DedupSettings) -> list[list[str]]:
@@ -368,7 +367,7 @@ def clean(
     parser = RowParser("pairs", Columns().wanted(), (0, 1), blank=True)
 
     def rows() -> list[Row]:
-        parsed = [parser.row(n, _line(pair)) for n, pair in enumerate(chain(*first), 1)]
+        parsed = [parser.row(n, _line(pair[:2])) for n, pair in enumerate(chain(*first), 1)]
         return [row for row in parsed if isinstance(row, Row)]
 
     plan = Plan.of(rows, tags, model, min_score)
@@ -379,10 +378,9 @@ def clean(
     return _cleaned(chain(first, windows), plan, preparer, (match, others), on_drop)
 
 
-def _line(pair: Pair) -> bytes:
-    """Return the texts of a pair as a row; tabs and line ends within them are spaces."""
-    texts = (text.encode("utf-8", "replace").translate(SPACES) for text in pair[:2])
-    return b"\t".join(texts) + b"\n"
+def _line(texts: Sequence[str]) -> bytes:
+    """Return texts as a row; tabs and line ends within them are spaces."""
+    return b"\t".join(text.encode("utf-8", "replace").translate(SPACES) for text in texts) + b"\n"
 
 
 def _others(against: Iterable[Sequence[str]]) -> OtherTexts | None:
@@ -417,7 +415,7 @@ def _cleaned(
         number = 1
         for pairs in windows:
             waiting.update(enumerate(pairs, number))
-            window = preparer(RawLines(number, list(map(_line, pairs))))
+            window = preparer(RawLines(number, [_line(pair[:2]) for pair in pairs]))
             for bad in window.bad:
                 drop(waiting.pop(bad.number), bad.reason)
             yield window

@@ -23,7 +23,7 @@ from bitextfilter.api.pairs import (
     names_of,
     windows_of,
 )
-from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, load, named_cut
+from bitextfilter.api.scoring import DEFAULT_MODEL, cut_of, loaded_model, named_cut
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import CUT_MEASURES
 
@@ -99,8 +99,7 @@ def _moved(
 
     if isinstance(share, str):
         check_name("right_share", share, (ESTIMATE,))
-    model = DEFAULT_MODEL if model is None else model
-    loaded = load(model) if isinstance(model, str | Path) else model
+    loaded = loaded_model(model)
     if least is None or loaded.calibration is None:
         raise SettingsError("right_share needs min_score, and a model with a calibration")
     scores = np.array([member_number(row, -1) for row in rows], np.float64)
@@ -169,7 +168,7 @@ def sample(
     if {top_lines, top_words, top_fraction, drop_similar} == {None}:
         raise SettingsError("nothing says how much to keep: top_lines, top_words, top_fraction")
     choice = _selection((top_lines, top_words, top_fraction), -math.inf)
-    loaded = load(model) if isinstance(model, str | Path) else model
+    loaded = loaded_model(model)
     settings = SampleSettings(clusters, drop_similar, seed, loaded.threads)
     rows, places = _diverse(pairs, loaded, settings)
     return _kept(rows, places, choice, _Unit(count_side, count, loaded), "input")
@@ -305,8 +304,7 @@ class _Unit(NamedTuple):
 
         texts = [[row[side] for row in rows] for side in _SIDES[self.side]]
         if self.name == "subwords":
-            model = self.model or DEFAULT_MODEL
-            loaded = load(model) if isinstance(model, str | Path) else model
+            loaded = loaded_model(self.model or None)
             named = zip(texts, _SIDES[self.side], strict=True)
             counts = [loaded.processor.lengths(t, loaded.languages[at]) for t, at in named]
         else:
@@ -370,6 +368,8 @@ def report(
 
     Raises SettingsError for a bad value, or if the model has no cut for any name.
     """
+    from bitextfilter.reports.page import Report, SideLanguages
+
     places = _places(columns, label, reasons)
     names, sides = _names(names, columns), languages_as("tag", languages) or ("", "")
     survey = names, count, seed
@@ -377,20 +377,7 @@ def report(
     if against is not None:
         corpora.append(_corpus((against, "against"), "against", places, survey))
     cuts = {} if model is None else _cuts(model, names)
-    return _page(corpora, title, cuts, (sides, shown, reasons is not None))
-
-
-def _page(
-    corpora: Sequence[Corpus],
-    title: str,
-    cuts: Mapping[str, float],
-    form: tuple[tuple[str, str], int, bool],
-) -> str:
-    """Return the page; its *form*: languages, pairs shown, and whether pairs have reasons."""
-    from bitextfilter.reports.page import Report, SideLanguages
-
-    sides, shown, reasons = form
-    page = Report(corpora, title, SideLanguages(*sides), shown, cuts, reasons)
+    page = Report(corpora, title, SideLanguages(*sides), shown, cuts, reasons is not None)
     return page.html().decode()
 
 

@@ -9,7 +9,7 @@ import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
@@ -30,8 +30,7 @@ from bitextfilter.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
-    from bitextfilter.evaluation.recovery import Recovery, RowScorer
-    from bitextfilter.mining.comparable import MiningSettings
+    from bitextfilter.evaluation.recovery import Recovery
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.thresholds import NamedCut
 
@@ -76,6 +75,12 @@ def load(
     else:
         name += f":{','.join(language_pair(languages))}"
     return load_model(name, device, threads)
+
+
+def loaded_model(model: Model | str | Path | None) -> Model:
+    """Return a model, loaded if it is given by its name or folder; the default one for None."""
+    model = DEFAULT_MODEL if model is None else model
+    return load(model) if isinstance(model, str | Path) else model
 
 
 def _check_languages(name: str) -> None:
@@ -140,8 +145,7 @@ def cut_of(
     """
     from bitextfilter.scoring import row_checks as check
 
-    model = DEFAULT_MODEL if model is None else model
-    loaded = load(model) if isinstance(model, str | Path) else model
+    loaded = loaded_model(model)
     found = named_cut(loaded, name, similarity)
     rows = []
     for index, pair in enumerate(pairs[:_CHECKED]):
@@ -217,7 +221,7 @@ def recheck(
     """
     import numpy as np
 
-    from bitextfilter.scoring.recheck import Recheck
+    from bitextfilter.scoring.score_columns import Recheck
 
     sides, first = sentence_sides(sources, targets, paired=True), np.asarray(scores)
     if first.shape != (len(sides[0]),) or first.dtype.kind not in "fiu":
@@ -253,31 +257,24 @@ def recovery(
         SettingsError: a measure is unknown, or needs a classifier that the model lacks.
         ValueError: the sides differ in number.
     """
-    from bitextfilter.evaluation.recovery import distinct_pairs, recover
+    from bitextfilter.evaluation.recovery import MATRICES, distinct_pairs, recover, vector_scorer
 
     names, sides = names_of(measures, "measures"), sentence_sides(sources, targets, paired=True)
     kept = distinct_pairs(*sides)
     if not kept:
         raise InputError("no pairs to find")
     source, target = ([side[place] for place in kept] for side in sides)
-    scorers = _row_scorers(model, (source, target), names, neighbours)
-    aside = len(sides[0]) - len(kept)
-    return {n: replace(recover(source, target, by), set_aside=aside) for n, by in scorers}
-
-
-def _row_scorers(
-    model: Model, sides: tuple[list[str], list[str]], names: Sequence[str], neighbours: int
-) -> Iterator[tuple[str, RowScorer]]:
-    from bitextfilter.evaluation.recovery import MATRICES, vector_scorer
-
     for name in names:
         if name not in MATRICES or (name == "mlp" and model.classifier is None):
             known = ", ".join(MATRICES)
             raise SettingsError(f"measures: {name!r} is no measure of {model.name}: {known}")
-    source, target = map(model.encode, sides, model.languages)
-    classify = model.pair_scorer((source, sides[0]), (target, sides[1]))
+    one, other = map(model.encode, (source, target), model.languages)
+    classify = model.pair_scorer((one, source), (other, target))
+    found: dict[str, Recovery] = {}
     for name in names:
-        yield name, vector_scorer(name, source, target, classify, neighbours)
+        measured = recover(source, target, vector_scorer(name, one, other, classify, neighbours))
+        found[name] = replace(measured, set_aside=len(sides[0]) - len(kept))
+    return found
 
 
 @checked(neighbours=">= 1")
@@ -308,25 +305,16 @@ def mine(
     Raises SettingsError for an unknown value, a measure that the model lacks, or a cut that it
     lacks.
     """
-    from bitextfilter.mining.comparable import MiningSettings
+    from bitextfilter.io.vectors import as_kept
+    from bitextfilter.mining.comparable import MiningSettings, choose_pairs, scorer_for
+    from bitextfilter.search.bidirectional import bidirectional_search
+    from bitextfilter.similarity.vectors import unit_rows
 
     if similarity is None:
         similarity = "csls" if model.classifier is None else "joint"
     least = _least(model, similarity, min_score)
     settings = MiningSettings(similarity, retrieval, neighbours, least, model.threads)
-    return _mined(model, sentence_sides(sources, targets), settings)
-
-
-def _mined(
-    model: Model, sides: tuple[list[str], list[str]], settings: MiningSettings
-) -> list[tuple[str, str, float]]:
-    """Return the pairs of two collections, best first."""
-    from bitextfilter.io.vectors import as_kept
-    from bitextfilter.mining.comparable import choose_pairs, scorer_for
-    from bitextfilter.search.bidirectional import bidirectional_search
-    from bitextfilter.similarity.vectors import unit_rows
-
-    texts = [list(dict.fromkeys(side)) for side in sides]
+    texts = [list(dict.fromkeys(side)) for side in sentence_sides(sources, targets)]
     source, target = (
         as_kept(model.encode(side, language), "float16")
         for side, language in zip(texts, model.languages, strict=True)
@@ -335,8 +323,7 @@ def _mined(
     units = unit_rows(source), unit_rows(target)
     nearest = bidirectional_search(*units, settings.neighbours, model.threads)
     mined = choose_pairs(nearest, settings, scorer)
-    places = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
-    return [(texts[0][i], texts[1][j], score) for i, j, score in places]
+    return [(texts[0][i], texts[1][j], score) for i, j, score in mined]
 
 
 def _least(
@@ -418,6 +405,14 @@ def pair_documents(
 
     Raises SettingsError for a document without sentences, or neighbours below 1.
     """
+    import numpy as np
+
+    from bitextfilter.mining.document_pairing import (
+        DocumentPairer,
+        PairingHooks,
+        PairingSettings,
+        named_pairs,
+    )
     from bitextfilter.mining.document_pairs import BALANCED_SCORE
     from bitextfilter.text.words import sentence_list
 
@@ -429,27 +424,11 @@ def pair_documents(
         raise SettingsError(f"the document {empty[0]!r} has no sentences")
     if isinstance(min_score, str):
         min_score = {"balanced": BALANCED_SCORE, "none": -math.inf}[min_score]
-    return _paired(model, sides, neighbours, min_score)
-
-
-def _paired(
-    model: Model, sides: Sequence[Mapping[str, list[str]]], neighbours: int, least: float
-) -> list[tuple[str, str, float]]:
-    """Return the pairs of documents that have at least this probability."""
-    import numpy as np
-
-    from bitextfilter.mining.document_pairing import (
-        DocumentPairer,
-        PairingHooks,
-        PairingSettings,
-        named_pairs,
-    )
-
     most = max(1, *map(len, sides))
     settings = PairingSettings(min(neighbours, most), threads=model.threads)
     with TemporaryDirectory() as folder:
         pairer = DocumentPairer(model, Path(folder), settings, PairingHooks())
         stores = pairer.gather(side.items() for side in sides)
         found = pairer.pair()
-        kept = found.take(found.score >= np.float32(least))
+        kept = found.take(found.score >= np.float32(min_score))
         return [(one[1], other[1], score) for one, other, score in named_pairs(stores, kept)]

@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from bitextfilter.filters.explanations import Explainer
     from bitextfilter.scoring.cached_scores import Cache
     from bitextfilter.scoring.model import Model
-    from bitextfilter.scoring.recheck import Recheck
-    from bitextfilter.scoring.score_columns import GivenColumns, ScoreColumns
+    from bitextfilter.scoring.score_columns import GivenColumns, Recheck, ScoreColumns
 
 _Window = list[Row | BadRow]
 
@@ -388,8 +387,7 @@ class _Scoring:
 
     def _recheck(self, run: Run, languages: tuple[str, str], cache: Cache | None) -> Recheck:
         """Load the slower model of these languages; the manifest gets its digest."""
-        from bitextfilter.scoring.recheck import Recheck, slow_name
-        from bitextfilter.scoring.score_columns import ScoreColumns
+        from bitextfilter.scoring.score_columns import Recheck, ScoreColumns, slow_name
 
         assert self.settings.recheck is not None and self.settings.between is not None
         name = slow_name(self.settings.recheck, languages)

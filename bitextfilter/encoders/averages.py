@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from bitextfilter.io.records import file_of
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.tensor_file import StoredTensor, read_tensors
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.ragged import PIECES, Ragged, View
+from bitextfilter.text.ragged import PIECES, Ragged
 
 _BLOCK = 2048
 """Rows computed by one thread at a time."""
@@ -213,65 +213,6 @@ class _Part:
     """Factors of the vectors of all ids."""
 
 
-class Averages:
-    """The token vectors and weights of an average, of both sides."""
-
-    def __init__(
-        self, folder: Path, architecture: str, settings: Any, sizes: Mapping[str, int]
-    ) -> None:
-        """Map the tensors of a model folder.
-
-        Args:
-            folder: of the model.
-            architecture: ``averaging``, or an expression of averages.
-            settings: of it.
-            sizes: how many ids each view has.
-
-        Raises:
-            NotFoundError: the tensors are missing.
-            ModelError: they are damaged, not finite or do not fit.
-            KeyError: a view that it reads has no size.
-        """
-        whole = architecture == AVERAGING
-        self._sums = (("weighted",),) if whole else parse(architecture)
-        self.views = (PIECES,) if whole else views_of(architecture)
-        self._width: int = settings.embedding
-        self.dim = self._width * len(self._sums)
-        wanted: dict[str, Sequence[int]] = {}
-        sides = []
-        for side in range(_SIDES):
-            names = {part: _names(whole, part, settings, side) for s in self._sums for part in s}
-            sides.append(names)
-            for part, (table, weights) in names.items():
-                size = sizes[PARTS[part].view]
-                wanted |= {table: (size, self._width)} | ({weights: (size,)} if weights else {})
-        tensors = read_tensors(file_of(folder, "encoder.safetensors"), wanted)
-        tables = {name: VectorTable(t) for name, t in tensors.items() if len(t.shape) == 2}
-        self._sides = [
-            {
-                part: _part(part, tables[names[0]], tensors.get(names[1]))
-                for part, names in side.items()
-            }
-            for side in sides
-        ]
-
-    def encode(self, views: Mapping[str, View], side: int, threads: int = 1) -> Vectors:
-        """Average the views of ``n`` sentences of a side, 0 or 1 → float32 ``(n, dim)``."""
-        out = np.empty((len(views[self.views[0]].rows), self.dim), dtype=np.float32)
-        for number, added in enumerate(self._sums):
-            columns = out[:, number * self._width : (number + 1) * self._width]
-            for at, name in enumerate(added):
-                part = self._sides[side][name]
-                view = views[part.view]
-                sums = part.table.sums(view.tokens, part.weights, threads)
-                to = np.empty_like(columns) if at else columns
-                means(sums, view.tokens.lengths, view.rows, to, threads)
-                del sums  # before there are others, as large
-                if at:
-                    columns += to
-        return out
-
-
 def _names(whole: bool, part: str, settings: Any, side: int) -> tuple[str, str]:
     """Return the names of the tensors of a part on a side: of vectors, and of weights or empty."""
     if whole:
@@ -295,19 +236,69 @@ class AverageEncoder:
 
     most = MOST_OF_AVERAGES
 
-    def __init__(self, processor: TextProcessor, vectors: Averages, threads: int = 1) -> None:
-        """Take the text processing and the token vectors."""
-        self.processor, self.languages = processor, processor.languages
-        self.dim, self.threads, self._vectors = vectors.dim, threads, vectors
+    def __init__(
+        self,
+        folder: Path,
+        architecture: str,
+        settings: Any,
+        processor: TextProcessor,
+        threads: int = 1,
+    ) -> None:
+        """Map the tensors of a model folder.
+
+        Args:
+            folder: of the model.
+            architecture: ``averaging``, or an expression of averages.
+            settings: of it.
+            processor: the text processing.
+            threads: how many blocks are computed side by side.
+
+        Raises:
+            NotFoundError: the tensors are missing.
+            ModelError: they are damaged, not finite or do not fit.
+            KeyError: a view that it reads has no size.
+        """
+        self.processor, self.languages, self.threads = processor, processor.languages, threads
+        whole, sizes = architecture == AVERAGING, processor.sizes()
+        self._sums = (("weighted",),) if whole else parse(architecture)
+        self._views = (PIECES,) if whole else views_of(architecture)
+        self._width: int = settings.embedding
+        self.dim = self._width * len(self._sums)
+        wanted: dict[str, Sequence[int]] = {}
+        sides = []
+        for side in range(_SIDES):
+            names = {part: _names(whole, part, settings, side) for s in self._sums for part in s}
+            sides.append(names)
+            for part, (table, weights) in names.items():
+                size = sizes[PARTS[part].view]
+                wanted |= {table: (size, self._width)} | ({weights: (size,)} if weights else {})
+        tensors = read_tensors(file_of(folder, "encoder.safetensors"), wanted)
+        tables = {name: VectorTable(t) for name, t in tensors.items() if len(t.shape) == 2}
+        self._sides = [
+            {
+                part: _part(part, tables[names[0]], tensors.get(names[1]))
+                for part, names in side.items()
+            }
+            for side in sides
+        ]
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on its sentence alone, to the last bit. Raises SettingsError for a language
-        the model lacks.
-        """
-        views = self.processor.read(sentences, language, self._vectors.views)
-        return self._vectors.encode(views, self.processor.side(language), self.threads)
+        """See :meth:`SentenceEncoder.encode`."""
+        views = self.processor.read(sentences, language, self._views)
+        parts = self._sides[self.processor.side(language)]
+        out = np.empty((len(views[self._views[0]].rows), self.dim), dtype=np.float32)
+        for number, added in enumerate(self._sums):
+            columns = out[:, number * self._width : (number + 1) * self._width]
+            for at, name in enumerate(added):
+                part = parts[name]
+                view = views[part.view]
+                sums = part.table.sums(view.tokens, part.weights, self.threads)
+                to = np.empty_like(columns) if at else columns
+                means(sums, view.tokens.lengths, view.rows, to, self.threads)
+                del sums  # before there are others, as large
+                if at:
+                    columns += to
+        return out
 
     def arithmetic(self) -> list[str]:
         """See :meth:`SentenceEncoder.arithmetic`: sums are the same everywhere."""

@@ -69,6 +69,8 @@ class Network(nn.Module, ABC):
     """Those of the views that it reads id by id; in the others the ids of a word may be summed."""
     block_rows = 128
     """Sentences in a block; blocks of long sentences are smaller."""
+    embedding: nn.Embedding
+    """The vectors of pieces, of a network with one table alone."""
 
     def __init__(self, dim: int) -> None:
         """``dim``: the width of a sentence vector."""
@@ -79,9 +81,9 @@ class Network(nn.Module, ABC):
         self.threads = 1
         """Threads for the computation that is done once for each distinct token."""
 
-    @abstractmethod
     def piece_tables(self) -> tuple[nn.Embedding, ...]:
         """The vectors of pieces: one table for both sides, one for each, or none."""
+        return (self.embedding,)
 
     def tables(self) -> tuple[nn.Embedding, ...]:
         """All tables of token vectors; the other parameters compose them."""
@@ -189,11 +191,7 @@ class Encoder:
         self.network.threads = threads if self.device.type == "cpu" else 1
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on its sentence alone, to the last bit: not on the others, their number or
-        order, nor on the number of threads. Raises SettingsError for a language the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`."""
         network = self.network
         views = self.processor.read(sentences, language, network.views)
         views |= {name: views[name].one_by_one() for name in network.sequences}

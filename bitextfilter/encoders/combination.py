@@ -129,12 +129,6 @@ class Weighted(EncoderPart):
         return cached_mean(table, tokens, self.average.weights(tokens.ids))
 
 
-def part_type(name: str) -> type[EncoderPart]:
-    """Return the class of one of ``PARTS``."""
-    part: type[EncoderPart] = resolve_name(PARTS[name].network)
-    return part
-
-
 class CombinationNetwork(Network):
     """Parts, added and side by side."""
 
@@ -146,8 +140,9 @@ class CombinationNetwork(Network):
         width = settings.embedding
         super().__init__(width * len(self._sums))
         self.views = views_of(expression)
-        types = {name: part_type(name) for added in self._sums for name in added}
-        kinds = {name: PARTS[name] for name in types}
+        kinds = {name: PARTS[name] for added in self._sums for name in added}
+        types: dict[str, type[EncoderPart]]
+        types = {name: resolve_name(part.network) for name, part in kinds.items()}
         self.sequences = tuple({part.view for part in kinds.values() if part.recurrent})
         if not self.sequences:
             self.block_rows = 256
@@ -244,10 +239,6 @@ class AveragingNetwork(Network):
         super().__init__(settings.dim)
         self.embedding = piece_vectors(sizes[PIECES], settings.embedding)
         self.average = WeightedAverage(sizes[PIECES])
-
-    def piece_tables(self) -> tuple[nn.Embedding, ...]:
-        """See :meth:`Network.piece_tables`."""
-        return (self.embedding,)
 
     def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
         """See :meth:`Network.prepare_tokens`."""

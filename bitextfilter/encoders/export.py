@@ -196,7 +196,8 @@ def export_encoder(folder: Path, form: str, language: str | None, output: Path) 
             (draft / LANGUAGES).write_text(text, encoding="utf-8")
         first = language or processor.known[0]
         pair = (first, next((one for one in processor.known if one != first), first))
-        ours = load_encoder(folder, languages=_own(processor, pair))
+        own = pair if len(processor.known) > 2 else processor.languages
+        ours = load_encoder(folder, languages=own)
         differing = _differing(ours, load_encoder(draft, languages=pair), first)
     return {"checked": _LINES, "differing": differing}
 
@@ -241,11 +242,6 @@ def _side(folder: Path, processor: TextProcessor, language: str | None, alike: b
         known = " or ".join(processor.known)
         raise SettingsError(f"{folder} has vectors for each language: give --language {known}")
     return processor.languages.index(own_language(language, processor.known))
-
-
-def _own(processor: TextProcessor, pair: tuple[str, str]) -> tuple[str, str]:
-    """Return two languages as a model takes them: its own, or any two of more."""
-    return pair if len(processor.known) > 2 else processor.languages
 
 
 def _differing(ours: SentenceEncoder, theirs: SentenceEncoder, language: str) -> int:

@@ -95,11 +95,6 @@ def views_of(expression: str) -> tuple[str, ...]:
     return tuple(view for view in (PIECES, TRIGRAMS) if view in read)
 
 
-def is_average(expression: str) -> bool:
-    """Return whether all parts of an expression are averages. Errors as :func:`parse`."""
-    return not any(PARTS[name].recurrent for added in parse(expression) for name in added)
-
-
 @dataclass(frozen=True)
 class AveragingSettings(Settings):
     """Shape of an averaging encoder: ``embedding`` is the width of a vector, and its ``dim``."""

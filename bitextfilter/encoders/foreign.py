@@ -24,6 +24,7 @@ from bitextfilter.encoders.protocol import (
     MOST_OF_AVERAGES,
     MOST_OF_NETWORKS,
     SentenceEncoder,
+    of_processor,
     row_lengths,
 )
 from bitextfilter.errors import DeviceError, ModelError, SettingsError
@@ -76,16 +77,14 @@ def _processor(
             f"{folder.name} is a model {which}: name the two of the columns, as --languages en,de"
             f" or in the name of the model, {folder.name}:en,de"
         )
-    if not known or len(known) == 2:
-        first, second = languages or (known[0], known[1])
-        pair = (find_language(first, known) or first, find_language(second, known) or second)
+    pair = languages or (known[0], known[1])
+    if len(known) in (0, 2):
+        pair = (find_language(pair[0], known) or pair[0], find_language(pair[1], known) or pair[1])
         if known and set(pair) - set(known):
             raise SettingsError(
                 f"{folder.name} is a model of {'-'.join(known)}, not {'-'.join(pair)}"
             )
-        return TextProcessor.plain(known or pair).of_pair(pair)
-    assert languages is not None
-    return TextProcessor.plain(known).of_pair(languages)
+    return TextProcessor.plain(known or pair).of_pair(pair)
 
 
 _STATIC_BLOCK = 1024
@@ -114,10 +113,7 @@ class StaticEncoder:
             )
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        Raises SettingsError for a language the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`."""
         self.processor.normalise([], language)
         out = np.zeros((len(sentences), self.dim), dtype=np.float32)
 
@@ -155,11 +151,9 @@ def _table(files: ForeignFiles) -> VectorTable:
     if found is None or len(found.shape) != 2 or not found.size:
         raise ModelError(f"{files.tensors}: no table of vectors of tokens")
     ids, weights = tensors.get("mapping"), tensors.get("weights")
-    if ids is None and weights is None:
-        table = found
-    else:
-        numbers = _weighted(found.array().astype(np.float32), ids, weights, files)
-        table = StoredTensor(numbers)
+    table = found
+    if ids is not None or weights is not None:
+        table = StoredTensor(_weighted(found.array().astype(np.float32), ids, weights, files))
     if not table.is_finite():
         raise ModelError(f"{files.tensors}: its vectors are not finite numbers")
     return VectorTable(table)
@@ -171,7 +165,8 @@ def _weighted(
     """Return the vectors of ids, times their weights. Raises ModelError where these do not fit."""
     if ids is not None:
         places: NDArray[np.integer] = ids.array()
-        if places.ndim != 1 or places.dtype.kind not in "iu" or not _within(places, len(table)):
+        whole = places.ndim == 1 and places.dtype.kind in "iu" and places.size > 0
+        if not whole or int(places.min()) < 0 or int(places.max()) >= len(table):
             raise ModelError(f"{files.tensors}: its mapping does not fit its vectors")
         table = table[places]
     if weights is not None:
@@ -180,10 +175,6 @@ def _weighted(
         with np.errstate(over="ignore", invalid="ignore"):
             table = table * weights.array().astype(np.float32)[:, None]
     return table
-
-
-def _within(ids: NDArray[np.integer], count: int) -> bool:
-    return bool(ids.size) and int(ids.min()) >= 0 and int(ids.max()) < count
 
 
 _NETWORK_BLOCK = 32
@@ -232,11 +223,7 @@ class OnnxEncoder:
         self.dim = self._vectors(*one.padded(np.zeros(1, np.int64))).shape[1]
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on the other sentences by rounding alone: less than 1e-5. Raises SettingsError
-        for a language the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`; others change a row by rounding, less than 1e-5."""
         self.processor.normalise([], language)
         ids = self._tokenizer(sentences)
         out = np.zeros((len(sentences), self.dim), dtype=np.float32)
@@ -251,9 +238,7 @@ class OnnxEncoder:
 
     def arithmetic(self) -> list[str]:
         """See :meth:`SentenceEncoder.arithmetic`: the library chooses instructions."""
-        from bitextfilter.models.device import CPU, arithmetic
-
-        return arithmetic(CPU)
+        return of_processor()
 
     def _vectors(self, ids: NDArray[np.integer], lengths: NDArray[np.int64]) -> Vectors:
         """Run the network on padded sentences ``(n, t)``."""
@@ -359,11 +344,7 @@ class SentenceTransformersEncoder:
             raise ModelError(f"{files.folder}: does not say how wide its vectors are")
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on the other sentences by rounding alone: less than 1e-5. Raises SettingsError
-        for a language the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`; others change a row by rounding, less than 1e-5."""
         from bitextfilter.models.device import torch_threads
 
         self.processor.normalise([], language)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.encoders.protocol import MOST_OF_NETWORKS
+from bitextfilter.encoders.protocol import MOST_OF_NETWORKS, of_processor
 from bitextfilter.errors import DeviceError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.packages import Package
@@ -40,11 +40,7 @@ class PackagedEncoder:
         self._encode, self._threads, self._lock = _LOADERS[package.extra](package), threads, Lock()
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on its sentence alone, to the last bit. Raises SettingsError for a language
-        the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`."""
         self.processor.normalise([], language)
         # Only UTF-8 can be given, and to the end of a string of C.
         texts = [text.replace("\0", " ").encode("utf-8", "replace").decode() for text in sentences]
@@ -56,9 +52,7 @@ class PackagedEncoder:
 
     def arithmetic(self) -> list[str]:
         """See :meth:`SentenceEncoder.arithmetic`: the library chooses instructions."""
-        from bitextfilter.models.device import CPU, arithmetic
-
-        return arithmetic(CPU)
+        return of_processor()
 
 
 _Encode = Callable[[list[str], Vectors, int], None]

@@ -52,6 +52,13 @@ class SentenceEncoder(Protocol):
         """
 
 
+def of_processor() -> list[str]:
+    """Return what products by torch, or by other libraries, depend on here. Imports torch."""
+    from bitextfilter.models.device import CPU, arithmetic
+
+    return arithmetic(CPU)
+
+
 _ROWS = 1024
 """Rows that are scaled together, to bound the memory."""
 
@@ -80,11 +87,7 @@ class JoinedEncoder:
         self.most = max(first.most, second.most)
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``, as an ``Encoder`` does.
-
-        A row depends on its sentence alone, to the last bit. Raises SettingsError for a language
-        the model lacks.
-        """
+        """See :meth:`SentenceEncoder.encode`."""
         vectors = np.empty((len(sentences), self.dim), dtype=np.float32)
         start = 0
         for encoder, weight in self._encoders:
@@ -148,7 +151,7 @@ class ShorterEncoder:
         self.dim, self.most = directions.shape[1], encoder.most
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """See :meth:`Encoder.encode`."""
+        """See :meth:`SentenceEncoder.encode`."""
         return self.shorten(self._encoder.encode(sentences, language))
 
     def shorten(self, vectors: Vectors) -> Vectors:
@@ -165,6 +168,4 @@ class ShorterEncoder:
 
     def arithmetic(self) -> list[str]:
         """See :meth:`SentenceEncoder.arithmetic`."""
-        from bitextfilter.models.device import CPU, arithmetic  # imports torch
-
-        return [*self._encoder.arithmetic(), *arithmetic(CPU)]
+        return [*self._encoder.arithmetic(), *of_processor()]

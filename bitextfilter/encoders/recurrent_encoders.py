@@ -158,28 +158,21 @@ class AutoencoderNetwork(Network):
             self.gain = nn.Parameter(torch.full((settings.dim,), 0.1))
             self.offset = nn.Parameter(torch.zeros(settings.dim))
 
-    def piece_tables(self) -> tuple[nn.Embedding, ...]:
-        """See :meth:`Network.piece_tables`."""
-        return (self.embedding,)
-
     def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
         """See :meth:`Network.prepare_tokens`."""
         ids = tokens[PIECES].ids
         vectors = self.embedding(ids)
         cached = CachedRecurrent(self._encoders[-side], vectors, self.threads)
         states = pooled_states(cached, self._poolings[-side])
-
-        def pooled(rows: Padded) -> Tensor:
-            return self._standardised(states(rows), side)
-
-        if not self.settings.average:
-            return lambda inputs: pooled(inputs[PIECES])
-        weighted = self.average.weighted(vectors, ids)
+        weighted = self.average.weighted(vectors, ids) if self.settings.average else vectors
 
         def encode(inputs: Inputs) -> Tensor:
             rows = inputs[PIECES]
+            pooled = self._standardised(states(rows), side)
+            if not self.settings.average:
+                return pooled
             average = mean_of_rows(weighted, rows.ids, rows.lengths)
-            return average + self.gain * pooled(rows) + self.offset
+            return average + self.gain * pooled + self.offset
 
         return encode
 

@@ -86,10 +86,6 @@ class ReferenceNetwork(Network):
         self.output = nn.Linear(settings.embedding, 1)
         self.sequences = (PIECES,) if isinstance(self.reader, LastState) else ()
 
-    def piece_tables(self) -> tuple[nn.Embedding, ...]:
-        """See :meth:`Network.piece_tables`."""
-        return (self.embedding,)
-
     def forward(self, inputs: Inputs, side: int = 0) -> Tensor:
         """See :meth:`Network.forward`; there is only one language."""
         rows = inputs[PIECES]

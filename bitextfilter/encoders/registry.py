@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bitextfilter.encoders.averages import AVERAGING, AverageEncoder, Averages
-from bitextfilter.encoders.expressions import combination, is_average, views_of
+from bitextfilter.encoders.averages import AVERAGING, AverageEncoder
+from bitextfilter.encoders.expressions import PARTS, combination, parse, views_of
 from bitextfilter.encoders.protocol import JoinedEncoder, SentenceEncoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.languages import find_language
@@ -55,7 +55,9 @@ def sees_order(name: str) -> bool:
 
     Raises SettingsError for unknown names.
     """
-    return name != AVERAGING and (name in ENCODERS or not is_average(name))
+    if name in ENCODERS:
+        return name != AVERAGING
+    return any(PARTS[part].recurrent for added in parse(name) for part in added)
 
 
 def _of_pair(
@@ -100,12 +102,10 @@ def load_encoder(
     def load(path: Path) -> SentenceEncoder:
         model = ENCODERS.describe(path)
         processor = _of_pair(folder, model.processor, languages)
-        name, sizes = model.architecture, model.processor.sizes()
+        name = model.architecture
         if not sees_order(name) and not device.startswith("cuda"):
             with needing(path, name):
-                return AverageEncoder(
-                    processor, Averages(path, name, model.settings, sizes), threads
-                )
+                return AverageEncoder(path, name, model.settings, processor, threads)
         from bitextfilter.encoders.base import Encoder
 
         return Encoder(processor, ENCODERS.load_network(path, model).network, device, threads)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from operator import index
 from typing import NamedTuple
 
@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers
 from bitextfilter.errors import SettingsError
-from bitextfilter.mining.monotonic import (
-    IMPOSSIBLE,
-    Link,
-    LinkCosts,
-    LinkSize,
-    Span,
-    with_scores,
-)
+from bitextfilter.mining.monotonic import IMPOSSIBLE, LinkCosts, LinkSize, Span
 
 KnownLink = tuple[Sequence[int], Sequence[int]]
 """Indices of source and of target sentences, rising; of one side only: without a counterpart."""
@@ -123,9 +116,9 @@ def links_of_loners(anchors: Anchors, sizes: tuple[int, int]) -> Ban:
     return ban
 
 
-def moved(spans: Sequence[Span], part: Span) -> list[Span]:
-    """Return steps within a part as steps of the whole documents."""
-    i, j = part.source_start, part.target_start
+def moved(spans: Sequence[Span], part: Span, sign: int = 1) -> list[Span]:
+    """Return steps within a part as steps of the whole documents; with *sign* -1, the reverse."""
+    i, j = sign * part.source_start, sign * part.target_start
     return [Span(a + i, b + i, c + j, d + j) for a, b, c, d in spans]
 
 
@@ -153,41 +146,27 @@ class PartCosts:
         """Return the costs of the part, or one of its own, with every two sentences as one."""
         return self._costs.coarser(self._part if part is None else moved([part], self._part)[0])
 
-    def scores(self, spans: Sequence[Span]) -> Sequence[float]:
-        """Return the scores of links."""
-        return self._costs.scores(moved(spans, self._part))
 
-
-Search = Callable[[LinkCosts, Sequence[Link], Span], list[Link]]
-"""Function from the costs of a part, its links so far, and its place, to its links."""
+Search = Callable[[LinkCosts, Sequence[Span], Span], list[Span]]
+"""Function from the costs of a part, its path so far, and its place, to its path."""
 
 
 def align_between(
-    anchors: Anchors, costs: LinkCosts, before: Sequence[Link], search: Search
-) -> list[Link]:
-    """Align two documents by *search*, called for each part between anchors.
+    anchors: Anchors, costs: LinkCosts, before: Sequence[Span], search: Search
+) -> list[Span]:
+    """Return the path through two documents by *search*, called for each part between anchors.
 
-    *before* is an alignment around the same anchors, or empty.
+    *before* is a path around the same anchors, or empty.
     """
     n, m = len(costs.skip_source), len(costs.skip_target)
     if not anchors.links:
         return search(costs, before, Span(0, n, 0, m))
-    starts = [link.source.start + link.target.start for link in before]
-    held, found = iter(with_scores(costs, anchors.links)), list[Link]()
+    starts, found = [span.source_start + span.target_start for span in before], list[Span]()
     for one, other in pairwise([Span(0, 0, 0, 0), *anchors.links, Span(n, n, m, m)]):
         part = Span(one.source_stop, other.source_start, one.target_stop, other.target_start)
         if any(part.size):
             a, b, c, d = part
             near = before[bisect_left(starts, a + c) : bisect_left(starts, b + d)]
-            links = search(PartCosts(costs, part), _shifted(near, part, -1), part)
-            found += _shifted(links, part, 1)
-        found += islice(held, 1)
-    return found
-
-
-def _shifted(links: Sequence[Link], part: Span, sign: int) -> list[Link]:
-    i, j = sign * part.source_start, sign * part.target_start
-    return [
-        Link(range(s.start + i, s.stop + i), range(t.start + j, t.stop + j), score)
-        for s, t, score in links
-    ]
+            found += moved(search(PartCosts(costs, part), moved(near, part, -1), part), part)
+        found.append(other)
+    return found[:-1]

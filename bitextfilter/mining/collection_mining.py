@@ -467,8 +467,7 @@ class IndexMiner:
         scorer = scorer_for(settings, pair, self._classify)
         nearest = found, no_neighbours(len(index.sentences), 0)
         mined = choose_pairs(nearest, settings, scorer, self._means)
-        rows = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
-        best = {i: (index.sentences[j], score) for i, j, score in rows}
+        best = {i: (index.sentences[j], score) for i, j, score in mined}
         return list(map(best.get, range(len(sentences))))
 
     def _classify(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:

@@ -13,7 +13,7 @@ half or twice their values make little difference.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,13 +56,36 @@ class Mined:
     def __len__(self) -> int:
         return len(self.score)
 
+    def __iter__(self) -> Iterator[tuple[int, int, float]]:
+        return zip(self.source.tolist(), self.target.tolist(), self.score.tolist(), strict=True)
+
     def take(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Mined:
         """Return the pairs at some places, in their order, or where a mask is true."""
         return Mined(self.source[places], self.target[places], self.score[places])
 
+    def joined(self, other: Mined) -> Mined:
+        """Return the pairs of both, one behind the other."""
+        return Mined(
+            np.concatenate([self.source, other.source]),
+            np.concatenate([self.target, other.target]),
+            np.concatenate([self.score, other.score]),
+        )
+
     def ranked(self) -> Mined:
         """Return the pairs best first; among equals the earlier source, then target, first."""
         return self.take(np.lexsort((self.target, self.source, -self.score)))
+
+    def one_to_one(self) -> Mined:
+        """Return the pairs, as ranked, but for those with a row of a pair before them."""
+        ranked = self.ranked()
+        places: list[int] = []
+        taken: tuple[set[int], set[int]] = set(), set()
+        for place, (source, target, _) in enumerate(ranked):
+            if source not in taken[0] and target not in taken[1]:
+                taken[0].add(source)
+                taken[1].add(target)
+                places.append(place)
+        return ranked.take(np.array(places, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -162,7 +185,7 @@ def choose_pairs(
     forward, backward = _candidates(nearest, settings, other_cosines)
     if settings.similarity in ("euclidean", "mlp") and scorer is not None:
         forward, backward = _rescored(forward, scorer), _rescored(backward, scorer)
-    found = _RETRIEVALS[settings.retrieval](forward.ranked(), backward.ranked())
+    found = _retrieved(settings.retrieval, forward, backward)
     if settings.similarity == "joint" and scorer is not None:
         found = replace(found, score=found.score + _rescored(found, scorer).score).ranked()
     if settings.min_score is not None:
@@ -201,53 +224,24 @@ def _rescored(pairs: Mined, scorer: PairScorer) -> Mined:
     return replace(pairs, score=np.concatenate([np.zeros(0, dtype=np.float32), *parts]))
 
 
-def _first_of_each(ranked: Mined, rows: Indices) -> Mined:
-    """Return the first of the ranked pairs for each row number in *rows* ``(n,)``."""
-    return ranked.take(np.sort(np.unique(rows, return_index=True)[1]))
+def _retrieved(retrieval: str, forward: Mined, backward: Mined) -> Mined:
+    """Return the pairs that a retrieval chooses among the candidates of either direction, ranked.
+
+    The best candidate of each source, or of each target; the pairs in which each is the best of the
+    other; or the best of all these, no sentence twice.
+    """
+    if retrieval == "forward":
+        return _first_of_each(forward.ranked(), "source")
+    back = _first_of_each(backward.ranked(), "target")
+    if retrieval == "backward":
+        return back
+    there = _first_of_each(forward.ranked(), "source")
+    if retrieval == "intersect":
+        pairs = {(source, target) for source, target, _ in back}
+        return there.take(np.array([pair[:2] in pairs for pair in there], dtype=np.bool_))
+    return there.joined(back).one_to_one()
 
 
-def _forward(forward: Mined, _: Mined) -> Mined:
-    """Return each source with its best candidate."""
-    return _first_of_each(forward, forward.source)
-
-
-def _backward(_: Mined, backward: Mined) -> Mined:
-    """Return each target with its best candidate."""
-    return _first_of_each(backward, backward.target)
-
-
-def _intersect(forward: Mined, backward: Mined) -> Mined:
-    """Return the pairs in which each is the best candidate of the other."""
-    there, back = _forward(forward, backward), _backward(forward, backward)
-    pairs = set(zip(back.source.tolist(), back.target.tolist(), strict=True))
-    both = zip(there.source.tolist(), there.target.tolist(), strict=True)
-    return there.take(np.array([pair in pairs for pair in both], dtype=np.bool_))
-
-
-def _max(forward: Mined, backward: Mined) -> Mined:
-    """Return the pairs of either of ``forward`` and ``backward``, best first, no sentence twice."""
-    parts = [_forward(forward, backward), _backward(forward, backward)]
-    union = Mined(
-        np.concatenate([part.source for part in parts]),
-        np.concatenate([part.target for part in parts]),
-        np.concatenate([part.score for part in parts]),
-    ).ranked()
-    places: list[int] = []
-    sources: set[int] = set()
-    targets: set[int] = set()
-    pairs = zip(union.source.tolist(), union.target.tolist(), strict=True)
-    for place, (source, target) in enumerate(pairs):
-        if source not in sources and target not in targets:
-            sources.add(source)
-            targets.add(target)
-            places.append(place)
-    return union.take(np.array(places, dtype=np.int64))
-
-
-_RETRIEVALS: dict[str, Callable[[Mined, Mined], Mined]] = {
-    "forward": _forward,
-    "backward": _backward,
-    "intersect": _intersect,
-    "max": _max,
-}
-"""Functions from the ranked candidates of either direction to the pairs chosen, still ranked."""
+def _first_of_each(ranked: Mined, side: str) -> Mined:
+    """Return the first of the ranked pairs for each row of a side."""
+    return ranked.take(np.sort(np.unique(getattr(ranked, side), return_index=True)[1]))

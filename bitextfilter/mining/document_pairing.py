@@ -33,7 +33,6 @@ from bitextfilter.mining.document_pairs import (
     centred,
     evidence,
     lay_out,
-    one_to_one,
     probabilities,
 )
 from bitextfilter.scoring.background import BackgroundSample
@@ -46,6 +45,7 @@ from bitextfilter.search.tasks import (
     cell_tasks,
     compare_blocks,
     find_neighbours,
+    spaced_places,
 )
 from bitextfilter.similarity.vectors import Neighbours
 
@@ -152,7 +152,7 @@ class DocumentPairer:
         pairs = candidates(self._nearest())
         self._hooks.begin(len(pairs[0]), "candidates")
         found = evidence(self._sketched(), pairs, self._hooks.advance)
-        return one_to_one(pairs, probabilities(*found, pairs))
+        return Mined(*pairs, probabilities(*found, pairs)).one_to_one()
 
     def _path(self, side: int, kind: str) -> Path:
         return self._folder / f"{_SIDES[side]}.{kind}"
@@ -253,7 +253,8 @@ class DocumentPairer:
         files = [VectorFile(self._path(side, "sketches"), dim, "int8") for side in (0, 1)]
         sample = self._model.background
         if sample is None:
-            sample = BackgroundSample(_sample(files[0]), _sample(files[1]), _SAMPLE_NEIGHBOURS)
+            rows = [file[spaced_places(len(file), _SAMPLE)] for file in files]
+            sample = BackgroundSample(rows[0], rows[1], _SAMPLE_NEIGHBOURS)
         first = self._side_of(files[0], self._sides[0], sample.source_means)
         return first, self._side_of(files[1], self._sides[1], sample.target_means)
 
@@ -282,8 +283,7 @@ def named_pairs(
     stores: tuple[DocumentStore, DocumentStore], pairs: Mined
 ) -> Iterator[tuple[NamedDocument, NamedDocument, float]]:
     """Yield the documents of each pair, and its score; copies are paired with copies."""
-    columns = pairs.source.tolist(), pairs.target.tolist(), pairs.score.tolist()
-    for i, j, score in zip(*columns, strict=True):
+    for i, j, score in pairs:
         for source, target in zip(stores[0].names[i], stores[1].names[j], strict=False):
             yield (i, source), (j, target), score
 
@@ -307,9 +307,3 @@ def _windows(store: DocumentStore, sentences: int, known: int) -> Iterator[range
 def _bounds(counts: Integers) -> Integers:
     """Return the start of each, and the end."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-
-
-def _sample(rows: VectorFile) -> Vectors:
-    """Return some rows of a file, evenly spaced."""
-    count = min(_SAMPLE, len(rows))
-    return rows[np.unique(np.linspace(0, len(rows) - 1, count).astype(np.int64))]

@@ -30,13 +30,11 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Indices, Integers, Scores, Vectors
 from bitextfilter.io.vectors import VectorFile
-from bitextfilter.mining.comparable import Mined
+from bitextfilter.scoring.background import as_int8
 from bitextfilter.similarity.vectors import NO_ROW, Neighbours, unit_rows
 
 SKETCH_ROWS = 32
 """The most vectors in a sketch."""
-_LARGEST = 127
-"""The largest magnitude in a row of a sketch, which holds whole numbers."""
 _GRID = 256
 """Steps of a weight from 0 to 1."""
 _TABLES, _PLACES = 3, 1 << 24
@@ -147,9 +145,7 @@ class DocumentVectors:
 
     def sketches(self) -> Vectors:
         """Return the rows of the sketches ``(r, dim)``: whole numbers from -127 to 127."""
-        highest = np.abs(self._sums).max(axis=1, keepdims=True, initial=0.0)
-        scaled = np.rint(self._sums / np.where(highest > 0, highest, 1.0) * _LARGEST)
-        return np.asarray(scaled, dtype=np.float32)
+        return as_int8(self._sums).astype(np.float32)
 
 
 _PRIOR = 10
@@ -271,7 +267,7 @@ def evidence(
     documents' weights of words: 0 to 1.
     """
     matches, words = np.zeros((2, len(pairs[0])), np.float32)
-    known = np.zeros(_word_places(sides), np.bool_)
+    known = np.zeros(1 + max(int(side.words.max(initial=0)) for side in sides), np.bool_)
     bounds = np.flatnonzero(np.diff(pairs[0], prepend=-1, append=-1)).tolist()
     for first, last in pairwise(bounds):
         source = int(pairs[0][first])
@@ -283,15 +279,15 @@ def evidence(
     return matches, words
 
 
-def _word_places(sides: tuple[SketchedSide, SketchedSide]) -> int:
-    return 1 + max(int(side.words.max(initial=0)) for side in sides)
+def _places(starts: Integers, numbers: Indices) -> tuple[Indices, Indices, Integers]:
+    """Return the places of all parts of some documents, ``(p,)``, and each one's document there.
 
-
-def _places(starts: Integers, numbers: Indices) -> tuple[Indices, Integers]:
-    """Return the places of all parts of some documents, and where each document begins there."""
+    At last, where each document begins there.
+    """
     counts = starts[numbers + 1] - starts[numbers]
     firsts = np.cumsum(counts) - counts
-    return np.arange(int(counts.sum())) + np.repeat(starts[numbers] - firsts, counts), firsts
+    places = np.arange(int(counts.sum())) + np.repeat(starts[numbers] - firsts, counts)
+    return places, np.repeat(np.arange(len(numbers)), counts), firsts
 
 
 def _matches(
@@ -300,7 +296,7 @@ def _matches(
     """Return the match of a source with each of some targets, ``(c,)``."""
     own, other = sides
     rows = slice(int(own.starts[source]), int(own.starts[source + 1]))
-    places, firsts = _places(other.starts, targets)
+    places, document, firsts = _places(other.starts, targets)
     one, all_ = own.rows[rows], other.rows[places]
     # Products of whole numbers up to 127: their sums are exact, in any order.
     exact = np.float32 if one.shape[1] <= _FLOAT32_DIM else np.float64
@@ -309,7 +305,6 @@ def _matches(
     margins -= (own.means[rows, None].astype(np.float64) + other.means[places]) / 2
     nearest, columns = margins.argmax(axis=0), np.arange(len(places))
     values = margins[nearest, columns]
-    document = np.repeat(np.arange(len(targets)), np.diff(firsts, append=len(places)))
     mutual = values >= np.maximum.reduceat(margins, firsts, axis=1)[nearest, document]
     # Of equal parts of a document, one matches.
     columns = columns[mutual]
@@ -332,8 +327,7 @@ def _shared_words(
     """Return the share of words of a source with each of some targets; *known* stays all False."""
     own, other = sides
     part = slice(int(own.word_starts[source]), int(own.word_starts[source + 1]))
-    places, firsts = _places(other.word_starts, targets)
-    document = np.repeat(np.arange(len(targets)), np.diff(firsts, append=len(places)))
+    places, document, _ = _places(other.word_starts, targets)
     weights = other.word_weights[places].astype(np.float64)
     known[own.words[part]] = True
     both = known[other.words[places]]
@@ -374,16 +368,3 @@ def probabilities(matches: Scores, words: Scores, pairs: tuple[Indices, Indices]
     for weight, column in zip(WEIGHTS, columns, strict=True):
         logits += weight * column.astype(np.float64)
     return np.asarray(1 / (1 + np.exp(-logits)), np.float32)
-
-
-def one_to_one(pairs: tuple[Indices, Indices], scores: Scores) -> Mined:
-    """Choose pairs, best first, unless one of the two is taken; ties go to the earlier ones."""
-    ranked = Mined(*pairs, scores).ranked()
-    places: list[int] = []
-    taken: tuple[set[int], set[int]] = set(), set()
-    for place, pair in enumerate(zip(ranked.source.tolist(), ranked.target.tolist(), strict=True)):
-        if all(number not in side for number, side in zip(pair, taken, strict=True)):
-            places.append(place)
-            for number, side in zip(pair, taken, strict=True):
-                side.add(number)
-    return ranked.take(np.array(places, dtype=np.int64))

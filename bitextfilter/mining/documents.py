@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Indices, Integers, Scores, Vectors
+from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining.anchors import (
     NO_ANCHORS,
@@ -87,27 +87,24 @@ def _echo(words: Sequence[str]) -> int:
     return most
 
 
-class _Side:
-    """The repeats of the groups of sentences of a document."""
+def _repeats(words: Sequence[Sequence[str]], largest: int) -> Integers:
+    """Return the words of the longest sentence that a group of k has twice in a row, by its end."""
+    same = [len(one) if one == other else 0 for one, other in pairwise(words)]
+    found = np.zeros((largest, len(words) + 1), np.int64)
+    for count in range(2, largest + 1):
+        for stop in range(count, len(words) + 1):
+            found[count - 1, stop] = max(same[stop - count : stop - 1])
+    return found
 
-    def __init__(self, sentences: Sequence[str], largest: int) -> None:
-        words = list(map(_words, sentences))
-        self._words, self._largest = words, largest
-        same = [len(one) if one == other else 0 for one, other in pairwise(words)]
-        self.repeats = np.zeros((largest, len(words) + 1), np.int64)
-        """Words of the longest sentence that a group of k has twice in a row, by its end."""
-        for count in range(2, largest + 1):
-            for stop in range(count, len(words) + 1):
-                self.repeats[count - 1, stop] = max(same[stop - count : stop - 1])
 
-    def echoes(self, near: Indices) -> Integers:
-        """Return the most words that groups have twice in a row, as ``repeats``, at some ends."""
-        found = np.zeros_like(self.repeats)
-        for stop in near.tolist():
-            for count in range(1, min(self._largest, stop) + 1):
-                group = [word for one in self._words[stop - count : stop] for word in one]
-                found[count - 1, stop] = _echo(group)
-        return found
+def _echoes(words: Sequence[Sequence[str]], largest: int) -> Integers:
+    """Return the most words that a group of k sentences has twice in a row, by its end."""
+    found = np.zeros((largest, len(words) + 1), np.int64)
+    for stop in range(1, len(words) + 1):
+        for count in range(1, min(largest, stop) + 1):
+            group = [word for one in words[stop - count : stop] for word in one]
+            found[count - 1, stop] = _echo(group)
+    return found
 
 
 class Repeats:
@@ -115,14 +112,14 @@ class Repeats:
 
     def __init__(self, sides: tuple[Sequence[str], Sequence[str]], largest: int) -> None:
         """Take the sentences of both documents, and the most of them in a link."""
-        source, target = (_Side(side, largest) for side in sides)
-        self.any = bool(source.repeats.any() or target.repeats.any())
+        words = [list(map(_words, side)) for side in sides]
+        self._repeats = [_repeats(side, largest) for side in words]
+        self.any = any(each.any() for each in self._repeats)
         """Whether there is a repeat."""
-        self._repeats = source.repeats, target.repeats
-        self._echoes = tuple(
-            side.echoes(np.arange(side.repeats.shape[1]) if other.repeats.any() else np.arange(0))
-            for side, other in ((source, target), (target, source))
-        )
+        self._echoes = [
+            _echoes(side, largest) if other.any() else np.zeros_like(own)
+            for side, own, other in zip(words, self._repeats, self._repeats[::-1], strict=True)
+        ]
 
     def impossible(self, size: LinkSize, rows: slice, columns: slice) -> NDArray[np.bool_]:
         """Return which links of a size are impossible, by their ends, ``(rows, columns)``."""
@@ -155,14 +152,13 @@ def _possible(costs: LinkCosts, texts: _Texts) -> LinkCosts:
 
 
 def _aligned(
-    costs: LinkCosts, texts: _Texts, before: Sequence[Link] = (), margin: int | None = None
-) -> list[Link]:
-    """Return the cheapest links around the anchors, as :func:`align` does."""
-
-    def search(part: LinkCosts, near: Sequence[Link], _: Span) -> list[Link]:
-        return align(part, near, margin)
-
-    return align_between(texts.anchors, _possible(costs, texts), before, search)
+    costs: LinkCosts, texts: _Texts, before: Sequence[Span] = (), margin: int | None = None
+) -> list[Span]:
+    """Return the cheapest path around the anchors, as :func:`align` does."""
+    possible = _possible(costs, texts)
+    return align_between(
+        texts.anchors, possible, before, lambda part, near, _: align(part, near, margin)
+    )
 
 
 PRIOR_CHARACTERS = 200
@@ -219,23 +215,19 @@ def align_by_vectors(
     The score of a link is the cosine of the means of its sentences' vectors, -1 to 1.
     """
     sides, texts = (source, target), _Texts(source, target, anchors)
-    first, second = (
-        _document(side, encode(list(side)), settings)
-        for side, encode in zip(sides, model.encoders, strict=True)
-    )
-    words = [
-        document_words(side, encode) for side, encode in zip(sides, model.encoders, strict=True)
-    ]
+    encoded = list(zip(sides, model.encoders, strict=True))
+    vectors = [encode(list(side)) for side, encode in encoded]
+    words = [document_words(side, encode) for side, encode in encoded]
     coverage = WordCoverage(words[0], words[1], settings.largest)
-    costs, links = _cheapest((first, second), texts, settings, model.background, coverage)
+    costs, path = _cheapest(vectors, texts, settings, model.background, coverage)
     if model.scorer is not None:
         penalties = partial(_penalties, sides, model.scorer, settings.penalty)
 
-        def search(costs: LinkCosts, near: Sequence[Link], part: Span) -> list[Link]:
+        def search(costs: LinkCosts, near: Sequence[Span], part: Span) -> list[Span]:
             return rescore_links(costs, near, lambda spans: penalties(moved(spans, part)))
 
-        links = align_between(anchors, _possible(costs, texts), links, search)
-    return Alignment(links, costs.distance([link.span for link in links]))
+        path = align_between(anchors, _possible(costs, texts), path, search)
+    return _alignment(costs, path)
 
 
 def align_by_given_vectors(
@@ -250,34 +242,30 @@ def align_by_given_vectors(
     The vector of neighbouring sentences is the mean of theirs, each of length 1. The score of a
     link is the cosine of both sides, -1 to 1.
     """
-    first, second = (
-        _document(side, rows, settings)
-        for side, rows in zip((source, target), vectors, strict=True)
-    )
-    costs, links = _cheapest((first, second), _Texts(source, target, anchors), settings)
-    return Alignment(links, costs.distance([link.span for link in links]))
+    return _alignment(*_cheapest(vectors, _Texts(source, target, anchors), settings))
 
 
-def _document(sentences: Sequence[str], vectors: Vectors, settings: LinkSettings) -> Document:
-    """Return the document of sentences and their vectors ``(n, dim)``."""
-    return Document(unit_rows(vectors), character_ends(sentences), settings.largest)
+def _alignment(costs: VectorLinkCosts, path: Sequence[Span]) -> Alignment:
+    """Return the links of a path with their scores, and their mean distance."""
+    return Alignment(with_scores(costs.scores, path), costs.distance(path))
 
 
 def _cheapest(
-    sides: tuple[Document, Document],
+    vectors: Sequence[Vectors],
     texts: _Texts,
     settings: LinkSettings,
     background: BackgroundVectors | None = None,
     coverage: WordCoverage | None = None,
-) -> tuple[VectorLinkCosts, list[Link]]:
-    """Return the costs by vectors, lengths and words, and the cheapest links by them."""
-    first, second = sides
-    plain = VectorLinkCosts(first, second, settings, None, background)
-    links = _aligned(plain, texts)
-    ratio = _length_ratio(links, first.ends, second.ends)
-    known = KnownBefore(ratio, coverage)
+) -> tuple[VectorLinkCosts, list[Span]]:
+    """Return the costs by vectors, lengths and words, and the cheapest path by them."""
+    first, second = (
+        Document(unit_rows(rows), character_ends(side), settings.largest)
+        for rows, side in zip(vectors, texts[:2], strict=True)
+    )
+    path = _aligned(VectorLinkCosts(first, second, settings, None, background), texts)
+    known = KnownBefore(_length_ratio(path, first.ends, second.ends), coverage)
     costs = VectorLinkCosts(first, second, settings, known, background)
-    return costs, _aligned(costs, texts, links, _NEAR)
+    return costs, _aligned(costs, texts, path, _NEAR)
 
 
 def align_by_words(
@@ -295,18 +283,14 @@ def align_by_words(
         for vectors, side in zip(surface_vectors(source, target), (source, target), strict=True)
     )
     costs, texts = VectorLinkCosts(first, second, settings), _Texts(source, target, anchors)
-    links = _aligned(costs, texts)
+    path = _aligned(costs, texts)
     for _ in range(LEARNING_ROUNDS):
-        learned = [
-            side.with_vectors(vectors)
-            for side, vectors in zip(
-                (first, second), learned_vectors(source, target, links), strict=True
-            )
-        ]
-        ratio = _length_ratio(links, first.ends, second.ends)
-        costs = VectorLinkCosts(learned[0], learned[1], settings, KnownBefore(ratio))
-        links = _aligned(costs, texts, links)
-    return Alignment(links, costs.distance([link.span for link in links]))
+        one, other = learned_vectors(source, target, path)
+        learned = first.with_vectors(one), second.with_vectors(other)
+        known = KnownBefore(_length_ratio(path, first.ends, second.ends))
+        costs = VectorLinkCosts(*learned, settings, known)
+        path = _aligned(costs, texts, path)
+    return _alignment(costs, path)
 
 
 def align_by_lengths(
@@ -317,7 +301,8 @@ def align_by_lengths(
     The score of a link is the probability that the lengths of translations differ so, 0 to 1.
     """
     costs = LengthLinkCosts(character_ends(source), character_ends(target))
-    return Alignment(_aligned(costs, _Texts(source, target, anchors)), None)
+    path = _aligned(costs, _Texts(source, target, anchors))
+    return Alignment(with_scores(costs.scores, path), None)
 
 
 def mean_scores(links: Sequence[Link]) -> list[float | None]:
@@ -335,15 +320,15 @@ def mean_scores(links: Sequence[Link]) -> list[float | None]:
 
 
 def _length_ratio(
-    links: Sequence[Link], source: NDArray[np.int64], target: NDArray[np.int64]
+    path: Sequence[Span], source: NDArray[np.int64], target: NDArray[np.int64]
 ) -> float:
     """Return target characters for a source character in linked sentences; near 1 for few.
 
     ``source`` and ``target`` are the characters up to each position.
     """
-    linked = [link for link in links if link.score is not None]
-    before = sum(int(source[link.source.stop] - source[link.source.start]) for link in linked)
-    after = sum(int(target[link.target.stop] - target[link.target.start]) for link in linked)
+    linked = [span for span in path if all(span.size)]
+    before = sum(int(source[span.source_stop] - source[span.source_start]) for span in linked)
+    after = sum(int(target[span.target_stop] - target[span.target_start]) for span in linked)
     return (after + PRIOR_CHARACTERS) / (before + PRIOR_CHARACTERS)
 
 
@@ -360,24 +345,23 @@ def _penalties(
     return whole_costs(weight * sizes * (1.0 - scorer(source, target).astype(np.float64)))
 
 
-def rescore_links(costs: LinkCosts, links: Sequence[Link], penalties: Penalties) -> list[Link]:
-    """Align two documents again, near their cheapest alignment, with penalties on links.
+def rescore_links(costs: LinkCosts, path: Sequence[Span], penalties: Penalties) -> list[Span]:
+    """Align two documents again, near their cheapest path, with penalties on links.
 
-    *links* are cheapest without; *penalties* is called with some links, once for each.
+    *path* is the cheapest without; *penalties* is called with some links, once for each.
     """
-    penalised = _PenalisedCosts(costs)
-    spans = [link.span for link in links]
-    band = band_near(spans, costs, _MARGIN)
+    penalised, found = _PenalisedCosts(costs), list(path)
+    band = band_near(path, costs, _MARGIN)
     for _ in range(RESCORING_ROUNDS):
-        new = penalised.unqueried(spans)
+        new = penalised.unqueried(found)
         if not new:
             break
         penalised.learn(new, penalties(new))
-        spans = cheapest_path(penalised, band)[0]
-    if penalised.unqueried(spans):
+        found = cheapest_path(penalised, band)[0]
+    if penalised.unqueried(found):
         penalised.queried_only = True
-        spans = cheapest_path(penalised, band)[0]
-    return with_scores(costs, spans)
+        found = cheapest_path(penalised, band)[0]
+    return found
 
 
 class _PenalisedCosts:

@@ -31,7 +31,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Indices, Integers, Scores, Vectors
 from bitextfilter.mining.chunks import LinkSettings
-from bitextfilter.mining.monotonic import COARSE_LARGEST, Document, Link, LinkSize, Span, halved
+from bitextfilter.mining.monotonic import COARSE_LARGEST, Document, LinkSize, Span, halved
 from bitextfilter.mining.word_coverage import WordCoverage
 from bitextfilter.similarity.vectors import cosine_pairs, unit_products
 from bitextfilter.text.words import word_forms
@@ -304,19 +304,19 @@ def surface_vectors(source: Sequence[str], target: Sequence[str]) -> tuple[Vecto
 
 
 def learned_vectors(
-    source: Sequence[str], target: Sequence[str], links: Sequence[Link]
+    source: Sequence[str], target: Sequence[str], spans: Sequence[Span]
 ) -> tuple[Vectors, Vectors]:
     """Return vectors ``(n, DIM)``, ``(m, DIM)`` of aligned sentences by the links of their words.
 
     A sentence whose words stand in no other link has the vector 0.
     """
-    signs = np.random.default_rng(SEED).integers(0, 2, (len(links) + 1, DIM))
+    signs = np.random.default_rng(SEED).integers(0, 2, (len(spans) + 1, DIM))
     vectors = (2 * signs - 1).astype(np.float32)
     vectors[-1] = 0  # of sentences without a link
-    link_of = np.full(len(source), len(links)), np.full(len(target), len(links))
-    for number, link in enumerate(links):
-        if link.source and link.target:
-            link_of[0][link.source] = link_of[1][link.target] = number
+    link_of = np.full(len(source), len(spans)), np.full(len(target), len(spans))
+    for number, span in enumerate(spans):
+        if all(span.size):
+            link_of[0][slice(*span[:2])] = link_of[1][slice(*span[2:])] = number
     return _learned(source, link_of[0], vectors), _learned(target, link_of[1], vectors)
 
 

@@ -14,7 +14,7 @@ Positions are between items: 0 to n on the source side, 0 to m on the target sid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -339,13 +339,10 @@ _MARGIN = 24
 
 
 class LinkCosts(PathCosts, Protocol):
-    """Costs and scores of links between the sentences of two documents."""
+    """Costs of links between the sentences of two documents."""
 
     def coarser(self, part: Span | None = None) -> LinkCosts:
         """Return the costs of the documents, or of a part, with every two sentences as one."""
-
-    def scores(self, spans: Sequence[Span]) -> Sequence[float]:
-        """Return the scores of links, higher is better."""
 
 
 class Link(NamedTuple):
@@ -362,21 +359,22 @@ class Link(NamedTuple):
         return Span(self.source.start, self.source.stop, self.target.start, self.target.stop)
 
 
-def align(costs: LinkCosts, before: Sequence[Link] = (), margin: int | None = None) -> list[Link]:
-    """Align two documents: every sentence of either is in one link, in order.
+def align(costs: LinkCosts, before: Sequence[Span] = (), margin: int | None = None) -> list[Span]:
+    """Align two documents: every sentence of either is in one step of the path, in order.
 
-    The alignment is looked for near *before*, another one of the same documents, if given: within
+    The path is looked for near *before*, another one of the same documents, if given: within
     *margin* sentences, or those of a coarser path.
     """
-    spans = [link.span for link in before]
-    band = band_near(spans, costs, margin or _MARGIN) if spans else _band(costs)
-    return with_scores(costs, cheapest_path(costs, band)[0])
+    band = band_near(before, costs, margin or _MARGIN) if before else _band(costs)
+    return cheapest_path(costs, band)[0]
 
 
-def with_scores(costs: LinkCosts, spans: Sequence[Span]) -> list[Link]:
-    """Return the steps of a path as links with scores."""
+def with_scores(
+    score: Callable[[Sequence[Span]], Sequence[float]], spans: Sequence[Span]
+) -> list[Link]:
+    """Return the steps of a path as links; *score* gives the scores of some, higher is better."""
     linked = [span for span in spans if all(span.size)]
-    scores = dict(zip(linked, costs.scores(linked), strict=True))
+    scores = dict(zip(linked, score(linked), strict=True))
     return [Link(range(*span[:2]), range(*span[2:]), scores.get(span)) for span in spans]
 
 

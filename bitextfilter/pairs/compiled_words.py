@@ -78,7 +78,11 @@ interpreter's lock, and an interruption for the end of one."""
 Weights = Mapping[str, NDArray[Any]]
 _Floats32 = NDArray[np.float32]
 
-_SIZES = ["dim", "width", "meaning", "kinds", "features", "hidden", "logits", "spacing", "bigrams"]
+_SIZES = (
+    *("dim", "width", "meaning", "word_kinds", "word_features", "hidden", "logits"),
+    *("spacing", "bigrams"),
+)
+"""Of the settings, in the order of ``word_network.c``."""
 _MATRICES = (
     *("sides", "places", "wider", "wider_bias", "query", "query_bias", "compare", "compare_bias"),
     *("compared", "compared_bias", "sentence", "sentence_bias", "hidden_weight", "hidden_bias"),
@@ -150,24 +154,13 @@ class CompiledNetwork:
         self._levels = weights.get("levels")
         self._packed = _packed(settings, weights)
         self._network = _Network(
-            dim=settings.dim,
-            width=settings.width,
-            meaning=settings.meaning,
-            kinds=settings.word_kinds,
-            features=settings.word_features,
-            hidden=settings.hidden,
-            logits=settings.logits,
-            spacing=settings.spacing,
-            bigrams=settings.bigrams,
+            **{name: getattr(settings, name) for name in _SIZES},
             weights=tuple(weights["weights"].tolist()),
             **{name: self._packed[name] for name in _MATRICES},
         )
 
     def table(self, vectors: Vectors, features: Vectors) -> Vectors:
-        """Return the rows of words, ``(u, columns)``: see ``WordNetwork.table``.
-
-        ``vectors (u, e)`` of length 1 or so, ``features (u, f)``. Each depends on its word alone.
-        """
+        """See ``ScoringNetwork``."""
         words = np.hstack([vectors * np.float32(WORD_SCALE), features]).astype(np.float32)
         settings, width = self._settings, self._packed["table"].shape[1]
         made = np.empty((len(words), width), dtype=np.float32)
@@ -176,10 +169,7 @@ class CompiledNetwork:
         return np.hstack([made[:, :columns], features])
 
     def logits(self, sides: Sequence[SideRows], threads: int = 1) -> _Floats32:
-        """Return the logits of ``n`` pairs, ``(n, 1 or 2)``; each depends on its pair alone.
-
-        Raises MemoryError.
-        """
+        """See ``ScoringNetwork``. Raises MemoryError."""
         both = [_Side(**self._arrays(number, side)) for number, side in enumerate(sides)]
         packed = (_Side * 2)(*both)
         count = len(sides[0].rows)

@@ -91,15 +91,6 @@ def _rarity(times: NDArray[np.uint8]) -> NDArray[np.float32]:
     return rarity
 
 
-class _SideReading(NamedTuple):
-    """How the text of a side is read."""
-
-    cut: Cut | None = None
-    """Divides words further."""
-    lag: LanguageLag | None = None
-    """Of the side's language, where it is known."""
-
-
 class WordCache:
     """A growing table of the words of one side, each computed once and alone. Thread-safe."""
 
@@ -107,7 +98,8 @@ class WordCache:
         self,
         table: WordTable,
         encode: Callable[[Sequence[str]], Vectors],
-        reading: _SideReading = _SideReading(),  # noqa: B008
+        cut: Cut | None = None,
+        lag: LanguageLag | None = None,
         most: int = _MAX_WORDS,
     ) -> None:
         """Start without words.
@@ -115,10 +107,11 @@ class WordCache:
         Args:
             table: computes the rows of words of the side by their vectors and spelling.
             encode: words → vectors.
-            reading: of the side.
+            cut: divides words further.
+            lag: of the side's language, where it is known.
             most: with more words, the cache is emptied.
         """
-        self._cut, self._lag = reading
+        self._cut, self._lag = cut, lag
         self._table, self._encode, self._most = table, encode, most
         self._lock = Lock()
         self._forget()
@@ -233,11 +226,7 @@ class WordScoring:
         cut = reading.cut if self.settings.multilingual else None
         lags = language_lags(self.settings, reading.languages)
         caches = [
-            WordCache(
-                partial(self.table, side),
-                partial(_encoded, reading.encode, side),
-                _SideReading(cut, lag),
-            )
+            WordCache(partial(self.table, side), partial(_encoded, reading.encode, side), cut, lag)
             for side, lag in enumerate(lags)
         ]
 
@@ -297,20 +286,12 @@ def load_scoring(folder: Path) -> PairScoring | None:
         ModelError: the model is damaged, or of a newer version.
     """
     settings = classifier_settings(folder)
-    if isinstance(settings, WordClassifierSettings):
-        return _load_word_scoring(folder, settings)
     if settings is None:
         return None
-    from bitextfilter.pairs.classifier import load_classifier
+    if not isinstance(settings, WordClassifierSettings):
+        from bitextfilter.pairs.classifier import load_classifier
 
-    return load_classifier(folder)
-
-
-def _load_word_scoring(folder: Path, settings: WordClassifierSettings) -> PairScoring:
-    """Read the classifier of words of a model folder, to score by its compiled network or torch.
-
-    Raises NotFoundError where the tensors are missing, ModelError where they are damaged.
-    """
+        return load_classifier(folder)
     tensors = read_tensors(folder / f"{PART}.safetensors", word_tensors(settings))
     arrays = {name: tensor.array() for name, tensor in tensors.items()}
     temperature = float(arrays["temperature"])

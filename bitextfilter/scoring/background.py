@@ -151,12 +151,12 @@ def save_samples(path: Path, samples: Mapping[str, Vectors], k: int = NEIGHBOURS
 
     The largest magnitude of each vector becomes 127: its direction is kept.
     """
-    arrays = {name: _as_int8(vectors) for name, vectors in samples.items()}
+    arrays = {name: as_int8(vectors) for name, vectors in samples.items()}
     save_arrays(path, {**arrays, "k": np.array(k, dtype=np.int64)})
 
 
-def _as_int8(rows: Vectors) -> NDArray[np.int8]:
-    """Round the directions of ``(n, dim)`` to int8."""
+def as_int8(rows: NDArray[np.floating]) -> NDArray[np.int8]:
+    """Round rows ``(n, dim)``, scaled to a largest magnitude of 127, to int8."""
     highest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.rint(rows / np.where(highest > 0, highest, 1.0) * 127)
     return np.asarray(scaled, dtype=np.int8)

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from bitextfilter import __version__
 from bitextfilter.arrays import Mask, Scores
+from bitextfilter.encoders.protocol import of_processor
 from bitextfilter.errors import BitextError, InputError, ModelError, OutputError
 from bitextfilter.io.files import check_is_here
 from bitextfilter.models.folders import full_model_digest, read_config
@@ -328,7 +329,7 @@ def _of_vectors(model: Model, measure: str) -> bytes:
     if model.background is not None and needs == "neighbours":
         parts.append(model.background.digest())
     if needs in ("classifier", "calibration"):
-        parts.append(lanes() or _of_torch())
+        parts.append(lanes() or of_processor())
     return _digest(parts)
 
 
@@ -355,13 +356,6 @@ def _software(computer: list[str]) -> list[object]:
     """Return the versions that all scores depend on, and the result of ``arithmetic``."""
     versions = [[name, _version(name)] for name in PACKAGES]
     return [SCORES, __version__, versions, unicodedata.unidata_version, computer]
-
-
-def _of_torch() -> list[str]:
-    """Return the ``arithmetic`` of torch, which is not imported otherwise."""
-    from bitextfilter.models.device import CPU, arithmetic
-
-    return arithmetic(CPU)
 
 
 def _version(package: str) -> str | None:

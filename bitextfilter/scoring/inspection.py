@@ -25,7 +25,7 @@ from bitextfilter.models.folders import (
     naming_pair,
     read_config,
 )
-from bitextfilter.scoring.background import BackgroundSample, load_background, names_in_file
+from bitextfilter.scoring.background import load_background, names_in_file
 from bitextfilter.scoring.measures import default_measure, possible_measures
 from bitextfilter.scoring.thresholds import own_thresholds, read_grades
 from bitextfilter.text.processor import TextProcessor
@@ -49,7 +49,8 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
     sizes = TextProcessor.load(folder, config).sizes()
     kind = kind_of(config)
     architecture, shape = _architecture(folder, config, kind)
-    classifier, background = config.get("classifier"), _background(folder, config)
+    classifier, names = config.get("classifier"), names_in_file(config["languages"])[:2]
+    background = load_background(folder, names=names)
     dimension = (classifier or {}).get("dim", background.dim if background else None)
     return {
         "name": str(name_or_folder),
@@ -71,11 +72,6 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
         "card": CARD if CARD in files else None,
         "attribution": ATTRIBUTION if ATTRIBUTION in files else None,
     }
-
-
-def _background(folder: Path, config: Mapping[str, Any]) -> BackgroundSample | None:
-    """Load the background sample of a model's first two languages, if it has one."""
-    return load_background(folder, names=names_in_file(config["languages"])[:2])
 
 
 _NO_MEASURES: Mapping[str, Any] = {"measures": [], "default_measure": None}

@@ -289,22 +289,11 @@ class Model:
 
 
 def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> Model:
-    """Load a model by the name of a shipped one, or from its folder.
+    """Load a model by its name or from its folder, as :func:`bitextfilter.load`, with its errors.
 
-    Args:
-        name_or_folder: such as ``en-de``, or a path; with two languages at its end, such as
-            ``multi:cs,pl``, where the model has more. ``en-de:de,en`` exchanges the sides of a
-            model of two. ``en-de@128`` has vectors of 128 numbers, and no classifier: see
-            ``encoders/protocol.py``.
-        device: ``cpu`` or ``cuda[:n]``: where sentences are encoded.
-        threads: how many blocks are computed side by side.
-
-    Raises:
-        NotFoundError: no such model, or a file of it is missing; names the known models.
-        ModelError: the model is damaged, or of a newer version.
-        DeviceError: the device is not there.
-        SettingsError: the name ends with other languages than the model's, or with none and the
-            model has more than two; or it has no more numbers than are asked for.
+    *name_or_folder* ends with two languages, such as ``multi:cs,pl``, where the model has more;
+    ``en-de:de,en`` exchanges the sides of a model of two. ``en-de@128`` has vectors of 128 numbers,
+    and no classifier: see ``encoders/protocol.py``.
     """
     name = ModelName.parse(name_or_folder)
     folder, width = name.folder, name.width

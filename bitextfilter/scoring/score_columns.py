@@ -3,6 +3,7 @@
 Measures of sentence vectors need a model; margins also its background sample (the neighbours),
 ``mlp`` its classifier. The others need translators or language models. :class:`ScoreColumns` asks
 these, or the cache where there is one; :class:`GivenColumns` has vectors for each row of the text.
+:class:`Recheck` has a second, slower model for the pairs that the first one doubts.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.arrays import Mask, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.row_reader import RowReader
 from bitextfilter.io.rows import BadRow, Row
 from bitextfilter.io.vectors import GivenRows, GivenVectors
 from bitextfilter.io.workers import map_blocks
+from bitextfilter.models.folders import ModelName
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import vector_measures
 
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.cached_scores import Cache, CachedScores
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
-    from bitextfilter.scoring.recheck import Recheck
 
 Explain = Callable[[Sequence[str], Sequence[str]], Iterable[Sequence[str]]]
 """Returns the reasons of each of ``n`` pairs."""
@@ -84,6 +86,58 @@ def cell(score: float, digits: int) -> str:
     """Return a score as text; zero has no minus."""
     text = f"{score:.{digits}f}"
     return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+Interval = tuple[float, float]
+"""The lowest and the highest score that is doubted."""
+
+Second = Callable[[Sequence[str], Sequence[str]], Scores]
+"""Returns a slow model's scores of ``n`` pairs, ``(n,)``."""
+
+
+def slow_name(name: str, languages: tuple[str, str]) -> str:
+    """Return the name of a slow model with the languages of the fast one, if it has none."""
+    named = ModelName.parse(name).languages is not None
+    return name if named else f"{name}:{','.join(languages)}"
+
+
+def doubted(scores: Scores, between: Interval) -> Mask:
+    """Return which scores ``(n,)`` are doubted: those in the interval, its ends among them."""
+    return np.asarray((scores >= between[0]) & (scores <= between[1]))
+
+
+def placed(fast: Scores, slow: Scores, between: Interval) -> Scores:
+    """Return the scores of doubted pairs by both models, float32 ``(n,)`` in the interval.
+
+    The mean of the place of the first score in the interval, 0 to 1, and of the second score, of
+    which less than 0 counts as 0. It rises with each.
+    """
+    low, high = between
+    place = (fast.astype(np.float64) - low) / (high - low)
+    both = low + (high - low) * (place + np.clip(slow.astype(np.float64), 0, 1)) / 2
+    return np.asarray(both, np.float32)
+
+
+class Recheck:
+    """Replaces the scores of doubted pairs; counts them in ``counts["rechecked"]``."""
+
+    def __init__(self, second: Second, between: Interval, counts: Counter[str]) -> None:
+        """Take the slow model's scores. Raises SettingsError unless the lower end is lower."""
+        low, high = between
+        if not -np.inf < low < high < np.inf:
+            raise SettingsError(f"low and high must be numbers, low below high: {low:g}, {high:g}")
+        self._second, self._between, self._counts = second, between, counts
+        counts.update(rechecked=0)
+
+    def __call__(self, sources: Sequence[str], targets: Sequence[str], scores: Scores) -> Scores:
+        """Return the scores of ``n`` pairs ``(n,)``, the doubted ones by both models."""
+        doubts = doubted(scores, self._between)
+        out: Scores = scores.copy()
+        self._counts["rechecked"] += int(doubts.sum())
+        if doubts.any():
+            slow = self._second([*compress(sources, doubts)], [*compress(targets, doubts)])
+            out[doubts] = placed(scores[doubts], slow, self._between)
+        return out
 
 
 class ScoreColumns:

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -60,14 +60,10 @@ class LogisticPart:
 
     def combined(self, scores: Floats) -> Floats:
         """Combine the scores of rows ``(n, m)``, NaN for a missing one, to 0 to 1: ``(n,)``."""
-        return sigmoid(self._logits(scores))
-
-    def _logits(self, scores: Floats) -> Floats:
         missing = np.isnan(scores)
         standard = (scores - np.array(self.means)) / np.array(self.deviations)
         terms = np.where(missing, self.missing_weights, standard * np.array(self.weights))
-        out: Floats = self.intercept + terms.sum(axis=1)  # not a product, which may block rows
-        return out
+        return sigmoid(self.intercept + terms.sum(axis=1))  # no product, which may block rows
 
     def check(self, columns: int) -> None:
         """Raise ValueError unless the numbers suit so many *columns*."""
@@ -253,17 +249,13 @@ def _combiner(found: dict[str, Any]) -> Combiner:
             raise ValueError(f"the column {column.name!r} is damaged")
     if not columns or len({column.name for column in columns}) < len(columns):
         raise ValueError("columns are missing, or stand twice")
-    part: Part
-    if found["kind"] == LogisticPart.kind:
-        names = ("intercept", "weights", "means", "deviations", "missing_weights")
-        part = LogisticPart(**{name: found[name] for name in names})
-    elif found["kind"] == MonotonePart.kind:
-        part = MonotonePart(found["intercept"], [Tree(**tree) for tree in found["trees"]])
-    elif found["kind"] == ForestPart.kind:
-        trees = [Tree(**tree) for tree in found["trees"]]
-        part = ForestPart(found["usual"], found["medians"], trees)
-    else:
+    kind = next((kind for kind in get_args(Part) if kind.kind == found["kind"]), None)
+    if kind is None:
         raise ValueError(f"its kind {found['kind']!r} is unknown")
+    values = {each.name: found[each.name] for each in fields(kind)}
+    if "trees" in values:
+        values["trees"] = [Tree(**tree) for tree in values["trees"]]
+    part: Part = kind(**values)
     part.check(len(columns))
     return Combiner(columns, part, dict(found["facts"]))
 

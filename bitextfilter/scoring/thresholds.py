@@ -393,17 +393,12 @@ def read_grades(folder: Path, languages: Sequence[str] | None = None) -> list[Gr
     Raises ModelError if the file is damaged or of a newer format.
     """
     path = folder / GRADES
-    records = _records(path, "grades", _OF_GRADES)
-    grades = [_grade(path, number, record) for number, record in enumerate(records, 1)]
+    names, grades = {field.name for field in fields(Grade)}, list[Grade]()
+    for number, record in enumerate(_records(path, "grades", _OF_GRADES), 1):
+        try:
+            if not isinstance(record, dict) or record.keys() != names:
+                raise ValueError("other fields than " + ", ".join(sorted(names)))
+            grades.append(Grade(**record))
+        except ValueError as error:
+            raise ModelError(f"{path}: grade {number}: {error}") from error
     return [grade for grade in grades if languages is None or grade.language in languages]
-
-
-def _grade(path: Path, number: int, record: Any) -> Grade:
-    """Return the grade of an entry; ModelError for a damaged one."""
-    names = {field.name for field in fields(Grade)}
-    try:
-        if not isinstance(record, dict) or record.keys() != names:
-            raise ValueError("other fields than " + ", ".join(sorted(names)))
-        return Grade(**record)
-    except ValueError as error:
-        raise ModelError(f"{path}: grade {number}: {error}") from error

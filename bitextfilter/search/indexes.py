@@ -118,9 +118,9 @@ def build_index(kind: str, vectors: VectorFile, path: Path, threads: int = 1) ->
     name = INDEX_KINDS[kind][0].format(lists=lists, parts=dim // 4)
     index = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
     step = max(1, rows // max(_POINTS * lists, 1 << 14))
-    index.train(_units_at(vectors, slice(0, rows, step)))
+    index.train(unit_rows(vectors[0:rows:step]))
     for first in range(0, rows, BLOCK):
-        index.add(_units_at(vectors, slice(first, first + BLOCK)))
+        index.add(unit_rows(vectors[first : first + BLOCK]))
     try:
         with naming_output(path), draft(path) as new:
             faiss.write_index(index, str(new))
@@ -166,9 +166,8 @@ class Index:
             more: factor on the usual number of candidates of the kind.
         """
         wanted = min(k * self._times * more, self._most)
-        if self.lists == 1:
-            return np.asarray(self._index.search(queries, wanted)[1], np.int64)
-        settings = self._faiss.SearchParametersIVF(nprobe=lists)
+        several = self.lists > 1
+        settings = self._faiss.SearchParametersIVF(nprobe=lists) if several else None
         return np.asarray(self._index.search(queries, wanted, params=settings)[1], np.int64)
 
 
@@ -186,7 +185,7 @@ def exact_cosines(queries: Vectors, candidates: Indices, base: VectorFile, k: in
     for first in range(0, len(queries), step):
         some = candidates[first : first + step]
         distinct, places = np.unique(some, return_inverse=True)
-        rows = _units_at(base, np.maximum(distinct, 0))
+        rows = unit_rows(base[np.maximum(distinct, 0)])
         columns = places.reshape(some.shape)
         cosines = unit_products_at(queries[first : first + step], rows, columns)
         cosines[some == NO_ROW] = -np.inf
@@ -290,10 +289,6 @@ def _open(sides: Sides, side: int, settings: IndexSettings) -> Index:
     return Index(path, settings.kind, settings.device, sides.threads)
 
 
-def _units_at(file: VectorFile, rows: Indices | slice) -> Vectors:
-    return unit_rows(file[rows])
-
-
 def block_tasks(neighbours: NeighbourFiles) -> list[TaskId]:
     """Return a task for each block of either side: the side, 0 or 1, and the block."""
     return [(side, block) for side in (0, 1) for block in neighbours.blocks(side)]
@@ -376,8 +371,7 @@ class SavedIndex:
             self.description = IndexDescription(**known)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"damaged: {error}", file=str(path)) from error
-        self.sentences_path, self.vectors_path = folder / _SENTENCES, folder / _VECTORS
-        self.sentences = SentenceFile(self.sentences_path)
+        self.sentences, self.vectors_path = SentenceFile(folder / _SENTENCES), folder / _VECTORS
         self.vectors = VectorFile(self.vectors_path, self.description.dim, self.description.form)
         if len(self.vectors) != len(self.sentences):
             raise InputError("its vectors are damaged", file=str(self.vectors_path))

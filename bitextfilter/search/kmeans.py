@@ -86,7 +86,7 @@ def fit_centroids(vectors: UnitVectors, count: int, seed: int = 1, threads: int 
     places = draw.permutation(len(vectors))[:wanted]
     starts = vectors[np.sort(places[: _START_POINTS * count])]
     centroids = starts[distant_rows(starts, count, draw)]
-    return _learn(vectors, np.sort(places), centroids, (_ROUNDS, threads))
+    return _learn(vectors, np.sort(places), centroids, _ROUNDS, threads)
 
 
 def fit_many_centroids(vectors: Vectors, count: int, seed: int = 1, threads: int = 1) -> Vectors:
@@ -96,14 +96,13 @@ def fit_many_centroids(vectors: Vectors, count: int, seed: int = 1, threads: int
     """
     starts = np.random.default_rng(seed).permutation(len(vectors))[:count]
     places = np.arange(len(vectors))
-    return _learn(vectors, places, vectors[np.sort(starts)], (_FEW_ROUNDS, threads))
+    return _learn(vectors, places, vectors[np.sort(starts)], _FEW_ROUNDS, threads)
 
 
 def _learn(
-    vectors: UnitVectors, places: Indices, centroids: Vectors, rounds_and_threads: tuple[int, int]
+    vectors: UnitVectors, places: Indices, centroids: Vectors, rounds: int, threads: int
 ) -> Vectors:
     """Let centroids follow the rows at *places* until they stay, or for so many rounds."""
-    rounds, threads = rounds_and_threads
     before = np.zeros(0, np.int64)
     for _ in range(rounds):
         labels, means = _round(vectors, places, centroids, threads)

@@ -18,7 +18,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -302,15 +301,14 @@ class Blocks:
             self._last = block
             if len(self._units) < len(rows):  # new memory would take as long as what it is for
                 self._units = np.empty((len(rows), self._file.shape[1]), np.float32)
-            self._whole = self._units[: len(rows)]
-            map_blocks(
-                partial(self._read_rows, rows.start), range(0, len(rows), _READ), self._threads
-            )
-        return TurnedRows(self._whole, self._rounded_block(block))
+            self._whole = whole = self._units[: len(rows)]
 
-    def _read_rows(self, start: int, first: int) -> None:
-        into = self._whole[first : first + _READ]
-        into[...] = unit_rows(self._file[start + first : start + first + len(into)])
+            def read(first: int) -> None:
+                into, start = whole[first : first + _READ], rows.start + first
+                into[...] = unit_rows(self._file[start : start + len(into)])
+
+            map_blocks(read, range(0, len(rows), _READ), self._threads)
+        return TurnedRows(self._whole, self._rounded_block(block))
 
     def _rounded_block(self, block: int) -> RoundedRows | None:
         if self._turning is None:
@@ -470,7 +468,7 @@ class _PieceSearch:
         from bitextfilter.models.device import wrong_products
 
         k, other = self._sides.neighbours.k, parts[1 - side]
-        places = np.unique(np.linspace(0, len(reached) - 1, _CHECKED).astype(np.int64))
+        places = spaced_places(len(reached), _CHECKED)
         units = unit_rows(self._sides.file(side)[_in_file(places, parts[side])])
         block = other[self._compared % len(other)]
         cosines, numbers = scan(units, self._blocks[1 - side].read(block).units, k)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -21,13 +20,13 @@ from bitextfilter.mining.anchors import (
 )
 from bitextfilter.mining.chunks import LinkSettings
 from bitextfilter.mining.documents import align_by_given_vectors
-from bitextfilter.mining.monotonic import Link, LinkCosts, LinkSize, Span, align
+from bitextfilter.mining.monotonic import LinkCosts, LinkSize, Span, align, with_scores
 
 SIZES = [LinkSize(1, 1), LinkSize(1, 2), LinkSize(2, 1), LinkSize(2, 2)]
 
 
 class Table:
-    """Costs that stand in a table; the score of a link is the number of its cell."""
+    """Costs that stand in a table."""
 
     def __init__(self, n: int, m: int, seed: int) -> None:
         prices = np.random.default_rng(seed)
@@ -41,9 +40,6 @@ class Table:
 
     def coarser(self, part: Span | None = None) -> LinkCosts:
         raise AssertionError
-
-    def scores(self, spans: Sequence[Span]) -> list[float]:
-        return [float(span.source_stop * 1000 + span.target_stop) for span in spans]
 
 
 def random_path(n: int, m: int, choose: random.Random) -> list[KnownLink]:
@@ -86,18 +82,17 @@ def cheapest_with(costs: Table, known: list[KnownLink]) -> int:
     return best[n, m]
 
 
-def cost_of(costs: Table, links: list[Link], anchors: Anchors) -> int:
+def cost_of(costs: Table, path: list[Span], anchors: Anchors) -> int:
     total = 0
-    for link in links:
-        if link.span in anchors.links:
+    for span in path:
+        if span in anchors.links:
             continue
-        if link.score is None:
-            total += int(costs.skip_source[list(link.source)].sum())
-            total += int(costs.skip_target[list(link.target)].sum())
+        if all(span.size):
+            cell = SIZES.index(span.size), span.source_stop, span.target_stop
+            total += int(costs.prices[cell])
         else:
-            total += int(
-                costs.prices[SIZES.index(link.span.size), link.source.stop, link.target.stop]
-            )
+            total += int(costs.skip_source[slice(*span[:2])].sum())
+            total += int(costs.skip_target[slice(*span[2:])].sum())
     return total
 
 
@@ -112,15 +107,13 @@ def test_the_cheapest_path_with_the_known_links(seed: int) -> None:
     anchors = anchors_of(known)
     possible = PartCosts(costs, Span(0, n, 0, m), [links_of_loners(anchors, (n, m))])
     first = align_between(anchors, possible, [], lambda part, near, _: align(part, near))
-    assert [i for link in first for i in link.source] == list(range(n))
-    assert [j for link in first for j in link.target] == list(range(m))
+    links = with_scores(lambda spans: [0.5] * len(spans), first)
+    assert [i for link in links for i in link.source] == list(range(n))
+    assert [j for link in links for j in link.target] == list(range(m))
     for source, target in known:
-        spans = [link for link in first if {*source} & {*link.source} or {*target} & {*link.target}]
+        spans = [link for link in links if {*source} & {*link.source} or {*target} & {*link.target}]
         assert [(list(link.source), list(link.target)) for link in spans] == [(source, target)]
     assert cost_of(costs, first, anchors) == cheapest_with(costs, known)
-    assert all(
-        link.score in (None, link.source.stop * 1000 + link.target.stop) for link in first
-    )  # of the whole, not of the part
     again = align_between(anchors, possible, first, lambda part, near, _: align(part, near, 3))
     assert cost_of(costs, again, anchors) == cost_of(costs, first, anchors)
 

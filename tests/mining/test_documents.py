@@ -17,6 +17,7 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.io.vectors import VectorFile, VectorWriter
 from bitextfilter.mining import document_pairs, documents, link_costs
 from bitextfilter.mining.chunks import LinkSettings
+from bitextfilter.mining.comparable import Mined
 from bitextfilter.mining.document_pairs import (
     SKETCH_ROWS,
     DocumentVectors,
@@ -28,7 +29,6 @@ from bitextfilter.mining.document_pairs import (
     centred,
     evidence,
     lay_out,
-    one_to_one,
     probabilities,
     sentence_weights,
     sketch_places,
@@ -193,12 +193,8 @@ def test_the_background_counts_in_both_rounds(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_ratio_of_lengths_is_that_of_what_is_linked() -> None:
     ends = np.array([0, 300, 600, 700]), np.array([0, 100, 200, 900])
-    links = [
-        Link(range(2), range(2), 0.5),
-        Link(range(2, 3), range(0), None),
-        Link(range(0), range(2, 3), None),
-    ]
-    assert documents._length_ratio(links, *ends) == pytest.approx((200 + 200) / (600 + 200))
+    path = [Span(0, 2, 0, 2), Span(2, 3, 2, 2), Span(3, 3, 2, 3)]
+    assert documents._length_ratio(path, *ends) == pytest.approx((200 + 200) / (600 + 200))
     assert documents._length_ratio([], *ends) == 1
 
 
@@ -227,9 +223,8 @@ def test_words_are_learnt_twice_beside_what_is_written(monkeypatch: pytest.Monke
             both = (norms > 0) & (others > 0)
             assert both.any()
             assert norms[both] == pytest.approx(others[both], abs=1e-6)
-    links = align(VectorLinkCosts(*seen[-1]))
     assert seen[-1][3] is not None
-    assert len(links) > 0
+    assert align(VectorLinkCosts(*seen[-1]))
     assert found.distance is not None
 
 
@@ -424,7 +419,7 @@ def test_candidates_are_the_nearest_of_either() -> None:
 def test_pairs_are_chosen_best_first() -> None:
     pairs = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1])
     scores = np.array([0.9, 0.8, 0.9, 0.1, 0.2], np.float32)
-    chosen = one_to_one(pairs, scores)
+    chosen = Mined(*pairs, scores).one_to_one()
     assert list(zip(chosen.source, chosen.target, strict=True)) == [(0, 0), (2, 1)]
 
 

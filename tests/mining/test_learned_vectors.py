@@ -10,16 +10,16 @@ import pytest
 
 from bitextfilter.mining import link_costs
 from bitextfilter.mining.link_costs import learned_vectors, surface_vectors
-from bitextfilter.mining.monotonic import Link
+from bitextfilter.mining.monotonic import Span
 
 SOURCE = ["der Hund bellt", "die Katze Berlin schläft", "", "der Hund und die Katze", "Ende 1999"]
 TARGET = ["the dog barks", "the cat Berlin sleeps", "the dog and the cat", "end 1999", "of 1999"]
 LINKS = [
-    Link(range(1), range(1), 0.5),
-    Link(range(1, 2), range(1, 2), 0.5),
-    Link(range(2, 3), range(0), None),
-    Link(range(3, 4), range(2, 3), 0.5),
-    Link(range(4, 5), range(3, 5), 0.5),
+    Span(0, 1, 0, 1),
+    Span(1, 2, 1, 2),
+    Span(2, 3, 2, 2),
+    Span(3, 4, 2, 3),
+    Span(4, 5, 3, 5),
 ]
 
 
@@ -50,19 +50,18 @@ def test_learned_vectors_by_definition() -> None:
 
 
 def test_no_link_confirms_itself_not_even_a_little() -> None:
-    generator = random.Random(1)
     words = iter(range(10**6))
     source = [" ".join(f"s{next(words)}" for _ in range(8)) for _ in range(20)]
     target = [" ".join(f"t{next(words)}" for _ in range(8)) for _ in range(40)]
     target[0] += " again"
     target[1] += " again"  # in both sentences of a link, and nowhere else
-    links = [Link(range(i, i + 1), range(2 * i, 2 * i + 2), generator.random()) for i in range(20)]
+    links = [Span(i, i + 1, 2 * i, 2 * i + 2) for i in range(20)]
     for vectors in learned_vectors(source, target, links):
         assert not vectors.any()
 
 
 def test_a_word_of_one_link_says_nothing() -> None:
-    alone = [Link(range(1), range(1), 0.5), Link(range(1, 2), range(1, 2), 0.5)]
+    alone = [Span(0, 1, 0, 1), Span(1, 2, 1, 2)]
     source, target = learned_vectors(["eins zwei", "drei"], ["one two", "three"], alone)
     assert not source.any()
     assert not target.any()
@@ -73,7 +72,7 @@ def test_translations_come_near_though_no_word_is_shared() -> None:
     words = [f"w{number}" for number in range(40)]
     source = [" ".join(generator.sample(words, 6)) for _ in range(80)]
     target = [line.replace("w", "t") for line in source]
-    links = [Link(range(i, i + 1), range(i, i + 1), 0.5) for i in range(80)]
+    links = [Span(i, i + 1, i, i + 1) for i in range(80)]
     a, b = learned_vectors(source, target, links)
     cosines = a @ b.T / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
     assert (cosines.argmax(axis=1) == np.arange(80)).mean() > 0.95

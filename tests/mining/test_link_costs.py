@@ -93,16 +93,20 @@ def test_documents_of_two_translators() -> None:
     target = [round(1.2 * length) + int(random.integers(-4, 5)) for length in source]
     target[10:12] = [sum(target[10:12])]  # two as one
     target[30:31] = [target[30] // 2, target[30] - target[30] // 2]  # one as two
-    links = align(LengthLinkCosts(ends(source), ends(target)))
-    sizes = [LinkSize(len(link.source), len(link.target)) for link in links]
-    assert sizes == [*[(1, 1)] * 10, (2, 1), *[(1, 1)] * 19, (1, 2), *[(1, 1)] * 28]
+    path = align(LengthLinkCosts(ends(source), ends(target)))
+    assert [span.size for span in path] == [
+        *[(1, 1)] * 10,
+        (2, 1),
+        *[(1, 1)] * 19,
+        (1, 2),
+        *[(1, 1)] * 28,
+    ]
 
 
 @pytest.mark.parametrize("sides", [([], []), ([5, 6], []), ([], [7])])
 def test_nothing_on_a_side(sides: tuple[list[int], list[int]]) -> None:
-    links = align(LengthLinkCosts(*map(ends, sides)))
-    assert [len(link.source) for link in links] == [1] * len(sides[0]) + [0] * len(sides[1])
-    assert all(link.score is None for link in links)
+    path = align(LengthLinkCosts(*map(ends, sides)))
+    assert [span.size for span in path] == [(1, 0)] * len(sides[0]) + [(0, 1)] * len(sides[1])
 
 
 def test_halves() -> None:

@@ -25,6 +25,7 @@ from bitextfilter.mining.monotonic import (
     character_ends,
     cheapest_path,
     whole_band,
+    with_scores,
 )
 
 LINKS = [LinkSize(1, 1), LinkSize(1, 2), LinkSize(2, 1), LinkSize(2, 2), LinkSize(3, 1)]
@@ -177,10 +178,14 @@ def translated(n: int, seed: int) -> tuple[list[str], list[str], Links]:
     return source, target, links
 
 
+def aligned(costs: VectorLinkCosts) -> list[Link]:
+    return with_scores(costs.scores, align(costs))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_known_links(seed: int) -> None:
     source, target, links = translated(60, seed)
-    found = align(link_costs_of(source, target, MANY_LEFT_OUT))
+    found = aligned(link_costs_of(source, target, MANY_LEFT_OUT))
     right = {tuple(link) for link in links} & {(link.source, link.target) for link in found}
     assert len(right) >= 0.85 * len(links)
 
@@ -188,7 +193,7 @@ def test_known_links(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_every_sentence_is_in_one_link_in_order(seed: int) -> None:
     source, target, _ = translated(40, seed)
-    found = align(link_costs_of(source, target, LinkSettings()))
+    found = aligned(link_costs_of(source, target, LinkSettings()))
     assert [i for link in found for i in link.source] == list(range(len(source)))
     assert [j for link in found for j in link.target] == list(range(len(target)))
     for link in found:
@@ -209,10 +214,7 @@ def test_coarse_to_fine_finds_the_cheapest_of_all_paths(
         "cheapest_path",
         lambda costs, band: bands.append(band) or cheapest_path(costs, band),
     )
-    found = align(costs)
-    assert [(link.source, link.target) for link in found] == [
-        (range(*span[:2]), range(*span[2:])) for span in spans
-    ]
+    assert align(costs) == spans
     cells = [int((band.last - band.first + 1).sum()) for band in bands]
     assert len(cells) >= 3
     assert cells[-1] < 0.6 * len(source) * len(target)
@@ -224,7 +226,7 @@ def test_a_long_part_that_only_one_side_has(monkeypatch: pytest.MonkeyPatch) -> 
     source, target, links = translated(160, 3)
     extra = [f"t{100_000 + i} t{200_000 + i}" for i in range(150)]
     cut = links[80][1].start
-    found = align(link_costs_of(source, target[:cut] + extra + target[cut:], MANY_LEFT_OUT))
+    found = aligned(link_costs_of(source, target[:cut] + extra + target[cut:], MANY_LEFT_OUT))
     inside = [link for link in found if set(link.target) & set(range(cut + 5, cut + 145))]
     assert sum(not link.source for link in inside) > 0.8 * len(inside)
     moved = {
@@ -237,7 +239,7 @@ def test_a_long_part_that_only_one_side_has(monkeypatch: pytest.MonkeyPatch) -> 
 def test_short_sides(sides: tuple[int, int]) -> None:
     n, m = sides
     source, target = ([f"s{i}" for i in range(count)] for count in (n, m))
-    found = align(link_costs_of(source, target, LinkSettings()))
+    found = aligned(link_costs_of(source, target, LinkSettings()))
     assert [i for link in found for i in link.source] == list(range(n))
     assert [j for link in found for j in link.target] == list(range(m))
     assert sum(link.score is not None for link in found) == min(n, m, 1)
@@ -276,7 +278,7 @@ def test_near_a_path(joined: int, seed: int) -> None:
         path.append((range(i, i + a), range(j, j + b)))
         i, j = i + a, j + b
     n, m = (joined * end - (joined > 1 and generator.randrange(2)) for end in (i, j))
-    spans = [Link(*pieces, None).span for pieces in path]
+    spans = [Span(s.start, s.stop, t.start, t.stop) for s, t in path]
     band = monotonic.band_near(spans, Sides(n, m), 1, joined)  # type: ignore[arg-type]
     found = list(zip(band.first.tolist(), band.last.tolist(), strict=True))
     assert found == near(path, joined, n, m, 1)
@@ -286,11 +288,11 @@ def test_an_alignment_is_looked_for_near_another_one(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(monotonic, "_MARGIN", 1)
     source, target, _ = translated(30, 1)
     costs = link_costs_of(source, target, LinkSettings())
-    wrong = [Link(range(i, i + 1), range(0), None) for i in range(len(source))]
-    wrong.append(Link(range(len(source), len(source)), range(len(target)), None))
+    wrong = [Span(i, i + 1, 0, 0) for i in range(len(source))]
+    wrong.append(Span(len(source), len(source), 0, len(target)))
     found = align(costs, wrong)
     reach = 1 * max(1, -(-len(target) // len(source)))
-    assert all(link.target.stop <= reach for link in found if link.source.stop < len(source))
+    assert all(span.target_stop <= reach for span in found if span.source_stop < len(source))
     assert align(costs, align(costs)) == align(costs)
 
 

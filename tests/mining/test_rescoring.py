@@ -11,7 +11,7 @@ import pytest
 from bitextfilter.arrays import Integers
 from bitextfilter.mining import documents
 from bitextfilter.mining.documents import rescore_links
-from bitextfilter.mining.monotonic import Link, LinkSize, Span, align
+from bitextfilter.mining.monotonic import LinkSize, Span, align
 
 LINKS = [LinkSize(1, 1), LinkSize(1, 2), LinkSize(2, 1), LinkSize(2, 2), LinkSize(3, 1)]
 SKIP = 60
@@ -36,9 +36,6 @@ class Table:
     def coarser(self) -> Table:
         raise AssertionError("these are short")
 
-    def scores(self, spans: Sequence[Span]) -> list[float]:
-        return [float(self.prices[number_of(span)]) for span in spans]
-
     def ask(self, spans: Sequence[Span]) -> Integers:
         return np.array([self.penalties[number_of(span)] for span in spans])
 
@@ -48,10 +45,9 @@ def number_of(span: Span) -> tuple[int, int, int]:
     return LINKS.index(step), span.source_stop, span.target_stop
 
 
-def cost_of(table: Table, links: list[Link], penalties: Integers) -> int:
-    whole = [link.span for link in links if link.source and link.target]
-    left_out = sum(len(link.source) + len(link.target) for link in links)
-    left_out -= sum(len(link.source) + len(link.target) for link in links if link.score is not None)
+def cost_of(table: Table, path: list[Span], penalties: Integers) -> int:
+    whole = [span for span in path if all(span.size)]
+    left_out = sum(sum(span.size) for span in path if not all(span.size))
     return SKIP * left_out + sum(int((table.prices + penalties)[number_of(span)]) for span in whole)
 
 
@@ -89,13 +85,10 @@ def test_no_path_is_cheaper_with_all_penalties(seed: int, monkeypatch: pytest.Mo
 
     found = rescore_links(table, align(table), ask)
     assert cost_of(table, found, table.penalties) == cheapest(table, table.penalties)
-    assert [i for link in found for i in link.source] == list(range(n))
-    assert [j for link in found for j in link.target] == list(range(m))
+    assert [i for span in found for i in range(*span[:2])] == list(range(n))
+    assert [j for span in found for j in range(*span[2:])] == list(range(m))
     assert set(asked.values()) <= {1}
     assert len(asked) <= n * m  # a fifth of the links there could be
-    assert all(
-        link.score == table.prices[number_of(link.span)] for link in found if link.score is not None
-    )
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -112,8 +105,8 @@ def test_after_some_rounds_only_known_links_are_taken(
 
     first = align(table)
     found = rescore_links(table, first, ask)
-    assert {link.span for link in found if link.score is not None} <= set(asked)
-    costs = [cost_of(table, links, table.penalties) for links in (first, found)]
+    assert {span for span in found if all(span.size)} <= set(asked)
+    costs = [cost_of(table, path, table.penalties) for path in (first, found)]
     assert costs[1] <= costs[0]
 
 
@@ -135,5 +128,5 @@ def test_a_link_with_a_penalty_is_divided() -> None:
     table.penalties[:] = 0
     table.penalties[LINKS.index(LinkSize(2, 2)), 2, 2] = 11
     first = align(table)
-    assert [len(link.source) for link in first] == [2]
-    assert [len(link.source) for link in rescore_links(table, first, table.ask)] == [1, 1]
+    assert [span.size for span in first] == [(2, 2)]
+    assert [span.size for span in rescore_links(table, first, table.ask)] == [(1, 1), (1, 1)]

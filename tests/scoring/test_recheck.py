@@ -12,7 +12,7 @@ from console import invoke, says_one_line, table
 from toys import sentences, toy_many, toy_model
 
 from bitextfilter.scoring.model import load
-from bitextfilter.scoring.recheck import doubted, placed
+from bitextfilter.scoring.score_columns import doubted, placed
 
 SOURCES, TARGETS = sentences(60, 3)
 OTHERS = TARGETS[30:] + TARGETS[:30]

@@ -32,7 +32,7 @@ class Mutation(NamedTuple):
 
 
 _MISTAKES = {
-    ("scoring/recheck.py", "tests/scoring/test_recheck.py"): [
+    ("scoring/score_columns.py", "tests/scoring/test_recheck.py"): [
         ("recheck", "the slow score alone", "(place + np.clip(", "(2 * np.clip("),
         ("recheck", "a cosine below 0 counts", "float64), 0, 1)) / 2", "float64), -1, 1)) / 2"),
         ("recheck", "its upper end is no doubt", "(scores <= between[1])", "(scores < between[1])"),
@@ -177,8 +177,8 @@ _MISTAKES = {
          "scores[max(0, place - _BESIDE) : place + _BESIDE + 1]",
          "scores[max(0, place - _BESIDE) : place + 1]"),
         ("groups of given vectors: the mean of unit vectors", "longer vectors weigh more",
-         "Document(unit_rows(vectors), character_ends(sentences), settings.largest)",
-         "Document(vectors, character_ends(sentences), settings.largest)"),
+         "Document(unit_rows(rows), character_ends(side), settings.largest)",
+         "Document(rows, character_ends(side), settings.largest)"),
     ],
     ("scoring/model.py", "tests/commands/test_align.py"): [
         ("a classifier's score of exchanged sides", "the sides as they come",
