@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import random
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,24 +30,24 @@ def _text(parts: Any, draw: random.Random) -> str:
 
 
 def _piece(kind: str, given: Any, draw: random.Random) -> str:
+    text = ""  # of the start, the end, the edge of a word
     match kind:
         case "LITERAL":
-            return chr(given)
+            text = chr(given)
         case "BRANCH":
-            return _text(draw.choice(given[1]), draw)
+            text = _text(draw.choice(given[1]), draw)
         case "SUBPATTERN":
-            return _text(given[3], draw)
+            text = _text(given[3], draw)
         case "MAX_REPEAT":
             least, most, repeated = given
             times = draw.randint(least, min(most, least + 2))
-            return "".join(_text(repeated, draw) for _ in range(times))
+            text = "".join(_text(repeated, draw) for _ in range(times))
         case "IN":
             named = [chr(of) if str(how) == "LITERAL" else "7" for how, of in given]
-            return "q" if str(given[0][0]) == "NEGATE" else draw.choice(named)
+            text = "q" if str(given[0][0]) == "NEGATE" else draw.choice(named)
         case "ANY":
-            return draw.choice("q ")
-        case _:  # the start, the end, the edge of a word
-            return ""
+            text = draw.choice("q ")
+    return text
 
 
 @pytest.mark.gate(200)
