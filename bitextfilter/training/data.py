@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, zip_longest
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -194,7 +194,7 @@ class Corpus:
 
     @property
     def rows(self) -> float:
-        """The weighted number of pairs."""
+        """The weighted number of pairs that a pass reads."""
         return float(self.weights.sum())
 
     def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
@@ -231,17 +231,6 @@ class Corpus:
 
 MegaBatch = tuple[Corpus, list[Indices]]
 """Mini-batches of pairs, as places in a corpus; negatives are sought among all of them."""
-
-
-class Pairs(Protocol):
-    """Training pairs of two languages, or of many."""
-
-    @property
-    def rows(self) -> float:
-        """The weighted number of pairs that a pass reads."""
-
-    def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
-        """See :meth:`Corpus.mega_batches`."""
 
 
 def rows_of_pass(weights: NDArray[np.float64], seed: int, number: int) -> NDArray[np.int64]:

@@ -27,7 +27,6 @@ from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import (
     Corpus,
-    Pairs,
     Sentences,
     endless_batches,
     inputs_of,
@@ -35,6 +34,7 @@ from bitextfilter.training.data import (
     sharing,
 )
 from bitextfilter.training.loop import LazyAdam, Learner, Stream
+from bitextfilter.training.multilingual import MultilingualCorpus
 from bitextfilter.training.objectives import (
     HardNegatives,
     OutputLayer,
@@ -376,19 +376,18 @@ class BilingualLearner(EncoderLearner):
         return self.written(embedding, sentences, table, side)
 
 
-def pair_stream(model: BilingualLearner, data: tuple[Pairs, dict[int, Sentences]]) -> Stream:
-    """Mini-batches of pairs, on the device that the network lies on.
+PairsAndLines = tuple[Corpus | MultilingualCorpus, dict[int, Sentences]]
+"""Training pairs and, by side, the sentences to autoencode instead of the pairs' side."""
 
-    ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
-    """
+
+def pair_stream(model: BilingualLearner, data: PairsAndLines) -> Stream:
+    """Mini-batches of pairs, on the device that the network lies on."""
     block = model.settings.mega_batch
     updates, interval = run_length(model.settings, data[0].rows, block)
     return Stream(updates, partial(mini_batches, model, data), interval, block)
 
 
-def mini_batches(
-    model: BilingualLearner, data: tuple[Pairs, dict[int, Sentences]], skip: int
-) -> Iterator[Batch]:
+def mini_batches(model: BilingualLearner, data: PairsAndLines, skip: int) -> Iterator[Batch]:
     """Endless batches from the ``skip``-th on; monolingual lines are mixed with their side's."""
     (pairs, monolingual), settings = data, model.settings
     size, device = settings.batch_size, model.device

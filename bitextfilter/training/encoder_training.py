@@ -21,10 +21,7 @@ from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.recovery import recover
-from bitextfilter.models.folders import (
-    SECOND,
-    read_config,
-)
+from bitextfilter.models.folders import SECOND, read_config
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import from_groups, group_rows, read_settings
 from bitextfilter.similarity.vectors import cosine_matrix, csls, margin_matrix
@@ -34,18 +31,12 @@ from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.text.vocabulary import END, RESERVED
-from bitextfilter.training.data import (
-    Corpus,
-    Pairs,
-    Sentences,
-    read_monolingual,
-    read_pairs,
-)
+from bitextfilter.training.data import Corpus, Sentences, read_monolingual, read_pairs
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.multilingual import (
     LanguageTexts,
-    TaughtPairs,
+    MultilingualCorpus,
     check_taught,
     check_width,
     read_taught,
@@ -288,10 +279,12 @@ class EncoderTraining(TrainingRun):
         cell = getattr(self.config.shape, "cell", "lstm")
         counts, training = self._predicted_counts(), self.config.training
         model = BilingualLearner(self.network, cell, counts, training, self._one_language)
-        pairs: Pairs = self.corpus
+        pairs: Corpus | MultilingualCorpus = self.corpus
         if self.taught:
             model.add_scale()
-            pairs = TaughtPairs(self.corpus, self.taught)
+            source, target = self.processor.languages
+            of_pair = {(source, target): self.corpus}
+            pairs = MultilingualCorpus(of_pair, source, taught=self.taught)
         check_width(self.taught, self.network.dim)
         model.to(self._device)
         return model, pair_stream(model, (pairs, self.monolingual))

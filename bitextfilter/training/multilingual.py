@@ -176,24 +176,23 @@ def _rows(
 
 
 def pair_corpora(
-    read: LanguageTexts, sentences: Sequence[Sentences], known: Sequence[str], longest: int
+    read: LanguageTexts,
+    sentences: Sequence[Sentences],
+    known: Sequence[str],
+    longest: int,
+    three_way: bool = False,
 ) -> dict[LanguagePair, Corpus]:
     """The distinct pairs of each two languages that have any, up to a length in pieces.
 
     *sentences*: those of ``read.texts``, as ids. A pair of several files has their highest weight.
+    *three_way*: rows in the first language and two others, by these two.
     """
-    every = combinations(range(len(known)), 2)
-    corpora = {(known[i], known[j]): _corpus(read, sentences, [i, j], longest) for i, j in every}
-    return {pair: corpus for pair, corpus in corpora.items() if len(corpus)}
-
-
-def three_way_corpora(
-    read: LanguageTexts, sentences: Sequence[Sentences], known: Sequence[str], longest: int
-) -> dict[LanguagePair, Corpus]:
-    """The distinct rows in the first language and two others, by these two: see pair_corpora."""
-    every = combinations(range(1, len(known)), 2)
-    corpora = {(known[i], known[j]): _corpus(read, sentences, [0, i, j], longest) for i, j in every}
-    return {pair: corpus for pair, corpus in corpora.items() if len(corpus)}
+    corpora = {}
+    for i, j in combinations(range(three_way, len(known)), 2):
+        corpus = _corpus(read, sentences, [0, i, j] if three_way else [i, j], longest)
+        if len(corpus):
+            corpora[known[i], known[j]] = corpus
+    return corpora
 
 
 def taught_corpora(
@@ -289,7 +288,7 @@ def draw_corpora(chance: NDArray[np.float64], seed: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class MultilingualCorpus:
-    """Parallel sentences of many languages."""
+    """Parallel sentences of many languages, or of two beside text that is taught."""
 
     pairs: Mapping[LanguagePair, Corpus]
     """By pair of languages."""
@@ -311,48 +310,22 @@ class MultilingualCorpus:
         return sum(corpus.rows for pair, corpus in self.pairs.items() if self.first in pair)
 
     def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
-        """Endless mega-batches, each of one corpus; see :func:`drawn_mega_batches`."""
-        return drawn_mega_batches(self.every, chances(self, settings), settings, skip)
+        """Endless mega-batches, each of a corpus drawn by its chance.
 
-
-@dataclass(frozen=True)
-class TaughtPairs:
-    """Pairs of two languages, and text that is taught."""
-
-    pairs: Corpus
-    taught: Sequence[Corpus]
-
-    @property
-    def rows(self) -> float:
-        """The weighted number of pairs."""
-        return self.pairs.rows
-
-    def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
-        """Endless mega-batches, each of one corpus; see :func:`drawn_mega_batches`."""
-        sizes = np.array([corpus.rows for corpus in self.taught]) ** settings.language_exponent
-        chance = np.concatenate([[1 - settings.taught], settings.taught * sizes / sizes.sum()])
-        return drawn_mega_batches([self.pairs, *self.taught], chance, settings, skip)
-
-
-def drawn_mega_batches(
-    every: Sequence[Corpus], chance: NDArray[np.float64], settings: TrainingSettings, skip: int
-) -> Iterator[MegaBatch]:
-    """Yield endless mega-batches, each of a corpus drawn by its *chance*.
-
-    Those of three languages have two thirds of the rows, so as many sentences as others. *skip*:
-    mini-batches passed over, a multiple of those in a mega-batch.
-    """
-    block = settings.mega_batch
-    draws = draw_corpora(chance, settings.seed)
-    before = np.bincount(list(islice(draws, skip // block)), minlength=len(every)) * block
-    batches: dict[int, Iterator[Indices]] = {}
-    for place in draws:
-        corpus = every[place]
-        if place not in batches:
-            size = max(1, 2 * settings.batch_size // max(2, len(corpus.sides)))
-            seed, done = settings.seed + 1000 * place, int(before[place])
-            batches[place] = corpus.batches(size, seed, done)
-        yield corpus, list(islice(batches[place], block))
+        Those of three languages have two thirds of the rows, so as many sentences as others.
+        *skip*: mini-batches passed over, a multiple of those in a mega-batch.
+        """
+        every, block = self.every, settings.mega_batch
+        draws = draw_corpora(chances(self, settings), settings.seed)
+        before = np.bincount(list(islice(draws, skip // block)), minlength=len(every)) * block
+        batches: dict[int, Iterator[Indices]] = {}
+        for place in draws:
+            corpus = every[place]
+            if place not in batches:
+                size = max(1, 2 * settings.batch_size // max(2, len(corpus.sides)))
+                seed, done = settings.seed + 1000 * place, int(before[place])
+                batches[place] = corpus.batches(size, seed, done)
+            yield corpus, list(islice(batches[place], block))
 
 
 def check_width(taught: Sequence[Corpus], width: int) -> None:

@@ -52,7 +52,6 @@ from bitextfilter.training.multilingual import (
     pair_corpora,
     read_multilingual,
     taught_corpora,
-    three_way_corpora,
 )
 from bitextfilter.training.start import start_with_more, train_rows_from
 
@@ -106,7 +105,7 @@ class MultilingualTraining(EncoderTraining):
         longest = self.config.training.maximum_length
         pairs = pair_corpora(read, sentences, known, longest)
         wanted = self.config.training.three_way > 0
-        three = three_way_corpora(read, sentences, known, longest) if wanted else {}
+        three = pair_corpora(read, sentences, known, longest, wanted) if wanted else {}
         if wanted and not three:
             raise SettingsError("training.three_way has no effect: no row is in three languages")
         taught = taught_corpora(read, sentences, longest)

@@ -209,7 +209,7 @@ Tokens = list[str]
 
 
 class Ctranslate2Translator:
-    """A network of CTranslate2 between sentencepiece models; see ``AnyTranslator``.
+    """A network of CTranslate2 between sentencepiece models; see ``Translator``.
 
     Each sentence, and each pair, is computed alone and by one thread: in batches, rounding to int8
     moves scores by up to 0.01. So every result depends on its sentence and the model alone, to the

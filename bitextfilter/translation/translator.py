@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -43,6 +43,9 @@ from bitextfilter.translation.network import (
     shaped_blocks,
     token_rows,
 )
+
+if TYPE_CHECKING:
+    from bitextfilter.translation.ctranslate2_translator import Ctranslate2Translator
 
 POSITIONS = 8
 """Positions whose logits are in memory at a time."""
@@ -171,36 +174,6 @@ class Translation(NamedTuple):
         return self.hypotheses[0].text if self.hypotheses else ""
 
 
-class AnyTranslator(Protocol):
-    """Anything that translates, and tells the cost of a given translation."""
-
-    processor: TextProcessor
-    device: torch.device
-    packages: tuple[str, ...]
-    """Optional packages that results depend on."""
-
-    def translate(
-        self,
-        sentences: Sequence[str],
-        settings: SearchSettings | None = None,
-        templates: Sequence[str] | None = None,
-    ) -> list[Translation]:
-        """See :meth:`Translator.translate`."""
-
-    def log_probabilities(
-        self,
-        sources: Sequence[str],
-        targets: Sequence[str],
-        templates: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
-        """See :meth:`Translator.log_probabilities`."""
-
-    def pair_scorer(
-        self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
-    ) -> TranslationScorer:
-        """See :meth:`Translator.pair_scorer`."""
-
-
 class Translator:
     """A translation network and its text processing.
 
@@ -209,6 +182,7 @@ class Translator:
     """
 
     packages: tuple[str, ...] = ()
+    """Optional packages that results depend on."""
 
     def __init__(
         self,
@@ -378,6 +352,9 @@ TRANSLATORS: Registry[TranslationNetwork, TextProcessor] = Registry(
 
 TEMPLATED = ("controlled",)
 """Architectures that follow templates; their settings have ``symbols``, the size of the table."""
+
+
+AnyTranslator: TypeAlias = "Translator | Ctranslate2Translator"
 
 
 def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> AnyTranslator:

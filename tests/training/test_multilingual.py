@@ -34,7 +34,6 @@ from bitextfilter.training.multilingual import (
     read_multilingual,
     read_taught,
     taught_corpora,
-    three_way_corpora,
 )
 from bitextfilter.training.settings import TrainingSettings
 
@@ -179,15 +178,18 @@ def three_way(rows: int) -> MultilingualCorpus:
     places = np.tile(np.arange(rows, dtype=np.int32)[:, None], len(known))
     places[: rows // 2, 3:] = -1
     read = LanguageTexts([], [(places, 1.0)])
-    pairs, three = pair_corpora(read, texts, known, 100), three_way_corpora(read, texts, known, 100)
+    pairs, three = (
+        pair_corpora(read, texts, known, 100),
+        pair_corpora(read, texts, known, 100, True),
+    )
     return MultilingualCorpus(pairs, "en", three)
 
 
 def test_rows_in_three_languages(tmp_path: Path) -> None:
     table = TABLE + "one\tun\teins\nfour\tquatre\tvier\n"
     read = read_multilingual([file(tmp_path, table), file(tmp_path, table, weight=2)], KNOWN)
-    ((languages, rows),) = three_way_corpora(
-        read, [numbers(texts) for texts in read.texts], KNOWN, 100
+    ((languages, rows),) = pair_corpora(
+        read, [numbers(texts) for texts in read.texts], KNOWN, 100, True
     ).items()
     assert languages == ("de", "fr")
     found = [
