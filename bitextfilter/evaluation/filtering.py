@@ -18,14 +18,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.result import (
-    Bootstrap,
-    Estimate,
-    Result,
-    Statistic,
-    estimates,
-    record,
-)
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, Statistic, estimates, record
 from bitextfilter.io.files import stream_name
 
 

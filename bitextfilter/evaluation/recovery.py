@@ -17,13 +17,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from bitextfilter.arrays import Floats, Indices, Scores, Vectors
-from bitextfilter.evaluation.result import (
-    Bootstrap,
-    Estimate,
-    Result,
-    estimates,
-    record,
-)
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
 from bitextfilter.similarity.vectors import (
     MARGINS,
     NEIGHBOURS,

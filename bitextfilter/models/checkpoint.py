@@ -21,13 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
 from bitextfilter.io.records import file_of
-from bitextfilter.models.tensor_file import (
-    SCALE,
-    check_finite,
-    check_scales,
-    check_shapes,
-    of_bits,
-)
+from bitextfilter.models.tensor_file import SCALE, check_finite, check_scales, check_shapes, of_bits
 
 _ROWS = 1 << 14
 """Rows rounded at a time."""

@@ -19,14 +19,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END, RESERVED
-from bitextfilter.training.data import (
-    Corpus,
-    PairTexts,
-    Sentences,
-    inputs_of,
-    padded,
-    read_pairs,
-)
+from bitextfilter.training.data import Corpus, PairTexts, Sentences, inputs_of, padded, read_pairs
 from bitextfilter.training.encoder_learner import EncoderLearner
 from bitextfilter.training.encoder_training import EncoderTraining, distinct_sample
 from bitextfilter.training.loop import Stream

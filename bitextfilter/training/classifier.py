@@ -238,6 +238,7 @@ class ClassifierLearner(Learner):
 
     network: PairClassifier
     settings: ClassifierTraining
+    whole_layers = False
 
     def __init__(self, network: PairClassifier, pairs: LabelledPairs, noise: Noise) -> None:
         super().__init__()
@@ -310,12 +311,6 @@ class ClassifierLearner(Learner):
             for other in given[1:]:
                 given[0].add_(other)
         return dict(losses)
-
-    def backward(self, part: Indices, share: float) -> dict[str, float]:
-        """See :meth:`Learner.backward`; its products alone are in bfloat16, not whole layers."""
-        losses = self(part)
-        (self.weighted(losses) * share).backward()  # type: ignore[no-untyped-call]
-        return {name: share * loss.item() for name, loss in losses.items()}
 
     def optimiser(self) -> torch.optim.Optimizer:
         """Adam with decoupled weight decay."""

@@ -416,7 +416,7 @@ def search_negatives(
         cosines = rows.to(kind) @ rounded[side].T
         cosines[shared[0, here] - first, shared[1, here]] = float("-inf")
         if kind == torch.float32:
-            return _first_highest(cosines)
+            return first_highest(cosines)
         return _first_highest_of(cosines, rows, candidates[side])
 
     starts = range(0, len(source), _BLOCK_ROWS)
@@ -426,7 +426,7 @@ def search_negatives(
     return torch.cat(found[: len(starts)]), torch.cat(found[len(starts) :])
 
 
-def _first_highest(values: Tensor) -> Tensor:
+def first_highest(values: Tensor) -> Tensor:
     """Column of each row's highest value, the first of equal ones; -1 where all are -inf."""
     highest, place = values.max(dim=1)
     return place.masked_fill(highest.isneginf(), -1)

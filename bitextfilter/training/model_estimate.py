@@ -12,15 +12,11 @@ import numpy as np
 
 from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.files import read_lines
+from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.vectors import unit_rows
-from bitextfilter.training.classifier_examples import CANDIDATES, nearest
+from bitextfilter.training.classifier_examples import CANDIDATES
 from bitextfilter.training.loop import Progress
-from bitextfilter.training.model_training import (
-    Divided,
-    ModelConfig,
-    ModelFiles,
-    ModelTraining,
-)
+from bitextfilter.training.model_training import Divided, ModelConfig, ModelFiles, ModelTraining
 from bitextfilter.training.settings import TrainingSettings, count_updates
 
 _PAIRS = 4000
@@ -156,5 +152,5 @@ def _search_seconds(training: ModelTraining, rows: int) -> float:
     normal = np.random.default_rng(1).standard_normal((fewer, 512))
     vectors = unit_rows(normal.astype(np.float32))
     begun = time.monotonic()
-    nearest(vectors, vectors, CANDIDATES, training.place.threads)
+    bidirectional_search(vectors, vectors, CANDIDATES, training.place.threads)
     return (time.monotonic() - begun) * (rows / fewer) ** 2

@@ -24,12 +24,7 @@ from bitextfilter.models.folders import (
     read_config,
     write_config,
 )
-from bitextfilter.scoring.background import (
-    BACKGROUND,
-    load_background,
-    load_samples,
-    save_samples,
-)
+from bitextfilter.scoring.background import BACKGROUND, load_background, load_samples, save_samples
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.thresholds import Grade
 from bitextfilter.similarity.vectors import NEIGHBOURS, csls, margin_matrix
@@ -38,10 +33,7 @@ from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import Segmenter, learn_segmenter, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
-from bitextfilter.training.encoder_training import (
-    EncoderTraining,
-    validation_error,
-)
+from bitextfilter.training.encoder_training import EncoderTraining, validation_error
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.multilingual import (
     LanguageFile,
@@ -97,7 +89,7 @@ class MultilingualTraining(EncoderTraining):
         count = sum((rows[:, 0] >= 0).sum() * weight for rows, weight in read.rows)
         self.config = self.given.fitting(float(count))
         self._learn(read.texts)
-        sentences = []
+        sentences, self._samples = [], dict[str, list[str]]()
         for number, texts in enumerate(read.texts):
             sentences.append(self.as_ids(texts, known[number]))
             self._sample_of(number, texts)
@@ -147,8 +139,6 @@ class MultilingualTraining(EncoderTraining):
 
     def _sample_of(self, number: int, texts: list[str]) -> None:
         """Choose sentences of a language for the background sample."""
-        if not number:
-            self._samples: dict[str, list[str]] = {}
         random = np.random.default_rng([self.config.training.seed, number])
         rows = random.choice(len(texts), min(SAMPLE_ROWS, len(texts)), replace=False)
         self._samples[self.files.languages[number]] = [texts[row] for row in sorted(rows)]
