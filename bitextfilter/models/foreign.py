@@ -80,7 +80,7 @@ def foreign_files(folder: Path) -> ForeignFiles | None:
     """
     modules = _modules(folder)
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
-    config = _json(folder / _CONFIG)
+    config = read_json(folder / _CONFIG)
     if _is_model2vec(config) and (folder / _TOKENIZER).is_file():
         unit = bool(config.get("normalize"))
         return ForeignFiles(STATIC, folder, folder, unit, without_unknown=True)
@@ -147,7 +147,7 @@ def translator_languages(folder: Path) -> tuple[str, str]:
 
 def _languages(folder: Path) -> list[str]:
     """Return the languages that a foreign folder names. Raises ModelError for damaged JSON."""
-    named = _json(folder / LANGUAGES)
+    named = read_json(folder / LANGUAGES)
     languages = (
         named.get("languages", []) if isinstance(named, dict) else [] if named is None else None
     )
@@ -167,7 +167,7 @@ def configuration(kind: str, languages: Sequence[str], part: str = "encoder") ->
 def _modules(folder: Path) -> list[dict[str, Any]]:
     """Return the modules of sentence-transformers; none in another folder."""
     path = folder / _MODULES
-    modules = _json(path)
+    modules = read_json(path)
     if modules is None:
         return []
     if not isinstance(modules, list) or not all(
@@ -188,7 +188,7 @@ def _within(folder: Path, name: str) -> Path:
     return path
 
 
-def _json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     """Return the content of a file of JSON, None if there is none."""
     try:
         return parse_json(path.read_text(encoding="utf-8"))

@@ -39,7 +39,7 @@ from bitextfilter.training.multilingual import (
     MultilingualCorpus,
     check_taught,
     check_width,
-    read_taught,
+    read_multilingual,
     taught_corpora,
 )
 from bitextfilter.training.runs import RECORD, NetworkConfig, TrainingFiles, TrainingRun
@@ -256,7 +256,7 @@ class EncoderTraining(TrainingRun):
         """See :meth:`TrainingRun.read`."""
         sources, targets, weights, _ = read_pairs(self.files.pairs)
         self.config = self.given.fitting(sum(weights))
-        lessons = read_taught(self.files.taught, self.files.languages)
+        lessons = read_multilingual((), self.files.languages, self.files.taught)
         self.processor = self._make_processor(
             *(side + more for side, more in zip((sources, targets), lessons.texts, strict=True))
         )
@@ -352,17 +352,6 @@ class EncoderTraining(TrainingRun):
         processor = self._processor_of(self.files.starts[0])
         groups = ["trigrams"] if processor.trigrams is not None else []
         self._check_replaced([*groups, "normalisation", "segmentation"])
-        self._check_other_starts(processor)
-        return processor
-
-    def _check_replaced(self, groups: Sequence[str]) -> None:
-        """Raise SettingsError for settings of these groups that the model to start from brings."""
-        record = self.files.starts[0] / RECORD
-        kept = read_settings(record) if record.exists() else {}
-        self.given.check_text(kept, "--start", groups)
-
-    def _check_other_starts(self, processor: TextProcessor) -> None:
-        """Raise SettingsError for a further model to start from with other subwords."""
         first, *others = self.files.starts
         for other in others:
             if self._processor_of(other).vocabulary.pieces != processor.vocabulary.pieces:
@@ -370,6 +359,13 @@ class EncoderTraining(TrainingRun):
                     f"{other} has other subwords than {first}, so that their vectors cannot be"
                     " mixed; train one from the other with --start"
                 )
+        return processor
+
+    def _check_replaced(self, groups: Sequence[str]) -> None:
+        """Raise SettingsError for settings of these groups that the model to start from brings."""
+        record = self.files.starts[0] / RECORD
+        kept = read_settings(record) if record.exists() else {}
+        self.given.check_text(kept, "--start", groups)
 
     def _processor_of(self, folder: Path) -> TextProcessor:
         """Load the text processing of a model.

@@ -114,10 +114,10 @@ class LanguageTexts:
 def read_multilingual(
     files: Sequence[LanguageFile], known: Sequence[str], taught: Sequence[TaughtFile] = ()
 ) -> LanguageTexts:
-    """Read all rows of some files, and of those that are taught.
+    """Read all rows of some files, perhaps none, and of those that are taught.
 
-    Raises the errors of :meth:`LanguageFile.texts` and of :func:`read_taught`, and InputError where
-    a language has no pair.
+    Raises the errors of :meth:`LanguageFile.texts` and ``GivenVectors``, and InputError where a
+    language has no pair, vectors and rows differ in number, or a vector is not finite.
     """
     places: list[dict[str, int]] = [{} for _ in known]
     read = LanguageTexts([])
@@ -127,28 +127,17 @@ def read_multilingual(
             raise InputError("no pairs to train on", file=file.source)
         read.rows.append((np.array(rows), file.weight))
     empty = [name for name, own in zip(known, places, strict=True) if not own]
-    if empty:
+    if files and empty:
         raise InputError(f"no pair has a sentence of {empty[0]}", file=files[0].source)
     read.taught = _taught(taught, known, places)
     read.texts = [list(own) for own in places]
     return read
 
 
-def read_taught(files: Sequence[TaughtFile], known: Sequence[str]) -> LanguageTexts:
-    """Read all rows of files that are taught, and no others.
-
-    Raises the errors of :meth:`LanguageFile.texts` and ``GivenVectors``, and InputError where
-    vectors and rows differ in number, or a vector is not finite.
-    """
-    places: list[dict[str, int]] = [{} for _ in known]
-    taught = _taught(files, known, places)
-    return LanguageTexts([list(own) for own in places], taught=taught)
-
-
 def _taught(
     files: Sequence[TaughtFile], known: Sequence[str], places: Sequence[dict[str, int]]
 ) -> list[TaughtRows]:
-    """See :func:`read_taught` and :func:`_rows`."""
+    """Read the files that are taught; see :func:`_rows`."""
     read = []
     for each in files:
         rows, vectors = list(_rows(each.file, known, places)), GivenVectors(each.vectors)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.io.records import parse_json
-from bitextfilter.models.foreign import LANGUAGES, NETWORK, translator_languages
+from bitextfilter.models.foreign import LANGUAGES, NETWORK, read_json, translator_languages
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SEGMENTERS, Segmenter
 from bitextfilter.translation.network import shaped_blocks
@@ -167,16 +166,9 @@ def _are_texts(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
-def _json(path: Path) -> Any:
-    try:
-        return parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: unreadable: {error}") from error
-
-
 def _settings(path: Path) -> dict[str, Any]:
     """Return the object in a file of JSON. Raises ModelError."""
-    found = _json(path)
+    found = read_json(path)
     if not isinstance(found, dict):
         raise ModelError(f"{path}: no object of JSON")
     return found
@@ -185,7 +177,7 @@ def _settings(path: Path) -> dict[str, Any]:
 def _read_tokens(path: Path) -> list[str]:
     """Return the tokens of a vocabulary. Raises ModelError."""
     if path.suffix == ".json":
-        found = _json(path)
+        found = read_json(path)
         if not _are_texts(found):
             raise ModelError(f"{path}: no list of tokens")
         return list(found)
@@ -305,7 +297,8 @@ class Ctranslate2Translator:
         out = np.empty(len(sides[0]))
         lengths = [len(source) + len(target) for source, target in zip(*sides, strict=True)]
         order, prefix = np.argsort(lengths, kind="stable")[::-1], list(self._marks.target)
-        for items in self._parts(order.tolist()):
+        size, every = _TASKS * self._threads, order.tolist()
+        for items in (every[start : start + size] for start in range(0, len(every), size)):
             found = self._run(
                 "score_batch",
                 [self._source(sides[0][item]) for item in items],
@@ -316,10 +309,6 @@ class Ctranslate2Translator:
         if not np.isfinite(out).all():
             raise ModelError(f"{self._folder}: its scores are not finite numbers")
         return out
-
-    def _parts(self, items: list[int]) -> Iterator[list[int]]:
-        size = _TASKS * self._threads
-        yield from (items[start : start + size] for start in range(0, len(items), size))
 
     def _source(self, tokens: Tokens) -> Tokens:
         """Return a source with its marks; never without a token."""

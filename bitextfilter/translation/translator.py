@@ -32,7 +32,6 @@ from bitextfilter.text.vocabulary import BEGIN, END, PAD, RESERVED
 from bitextfilter.translation.network import (
     ROWS,
     Beam,
-    Chooser,
     Limits,
     Sampler,
     SearchResult,
@@ -295,7 +294,7 @@ class Translator:
         source = source._replace(templates=template[0] if template else None)
         real = torch.arange(block.rows, device=self.device) < len(block.items)
         longest = min(2 * block.shape[0] + 10, settings.maximum_length)
-        chooser: Chooser = Beam(settings.width)
+        chooser: Beam | Sampler = Beam(settings.width)
         if settings.sample:
             chances = _chances(
                 [sides[0][item] for item in block.items], block.rows, longest, settings

@@ -32,7 +32,6 @@ from bitextfilter.training.multilingual import (
     check_taught,
     pair_corpora,
     read_multilingual,
-    read_taught,
     taught_corpora,
 )
 from bitextfilter.training.settings import TrainingSettings
@@ -287,12 +286,12 @@ def test_a_vector_that_is_not_finite(tmp_path: Path) -> None:
     words = taught(tmp_path, "one\ntwo\n", "en", rows=2)
     np.save(words.vectors, np.array([[1, 2], [np.nan, 1]], np.float32))
     with pytest.raises(InputError, match="row 2 is not finite"):
-        read_taught([words], KNOWN)
+        read_multilingual((), KNOWN, [words])
 
 
 def test_rows_without_a_text(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no text to be taught"):
-        read_taught([taught(tmp_path, "\t\n\tone\n", "en", "-", rows=2)], KNOWN)
+        read_multilingual((), KNOWN, [taught(tmp_path, "\t\n\tone\n", "en", "-", rows=2)])
 
 
 def test_shares_of_taught_mini_batches(tmp_path: Path) -> None:
