@@ -255,11 +255,12 @@ def measure_detectors(
 
     Raises InputError where there are too few development pairs to train on.
     """
-    threshold = best_threshold(_cosines(development), development.labels)
+    cosines = cosine_pairs(development.source, development.target)
+    threshold = best_threshold(cosines, development.labels)
     perceptron, epoch = _perceptron(development, groups, config)
     ways: list[tuple[str, NDArray[np.bool_], Facts]] = [
         ("majority", np.full(len(test.labels), majority(development.labels)), {}),
-        ("cosine", _cosines(test) >= threshold, {"threshold": threshold}),
+        ("cosine", cosine_pairs(test.source, test.target) >= threshold, {"threshold": threshold}),
         (
             "mlp",
             perceptron.probabilities(test.source, test.target) >= np.float32(0.5),
@@ -268,10 +269,6 @@ def measure_detectors(
     ]
     for name, found, facts in ways:
         yield name, measure_detection(found, test.labels, config.bootstrap), facts
-
-
-def _cosines(pairs: LabelledVectors) -> Scores:
-    return cosine_pairs(pairs.source, pairs.target)
 
 
 def _perceptron(

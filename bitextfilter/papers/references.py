@@ -250,7 +250,10 @@ class ReferenceConfig(Settings):
 
 
 class _Accuracy(NamedTuple):
-    """Part of the sentences that is decided rightly, in percent."""
+    """Part of the sentences that is decided rightly, in percent.
+
+    A probability above 1/2 decides for a reference.
+    """
 
     references: float
     translations: float
@@ -287,7 +290,10 @@ def train_references(
 
     def measure(trained: ReferenceNetwork, references: list[str]) -> _Accuracy:
         classifier = ReferenceClassifier(processor, trained, device, environment.threads)
-        return _accuracy(classifier, references, [data[each][0] for each in references])
+        sides = references, [data[each][0] for each in references]
+        person, machine = (classifier.probabilities(side) > 0.5 for side in sides)
+        of_each = 100 * float(person.mean()), 100 * float((~machine).mean())
+        return _Accuracy(*of_each, len(references))
 
     learner = ReferenceLearner(network.to(resolve_device(device)), settings)
     stream = reference_stream(corpus, settings, learner.device)
@@ -317,14 +323,6 @@ def _parts(data: _Translations, settings: ReferenceTraining) -> list[list[str]]:
     if not all(map(len, parts)):
         raise InputError(f"{len(references)} references are too few to train on and to measure on")
     return [[references[place] for place in part] for part in parts]
-
-
-def _accuracy(
-    classifier: ReferenceClassifier, references: list[str], translations: list[str]
-) -> _Accuracy:
-    """Measure decisions: a probability above 1/2 decides for a reference."""
-    person, machine = (classifier.probabilities(side) > 0.5 for side in (references, translations))
-    return _Accuracy(100 * float(person.mean()), 100 * float((~machine).mean()), len(person))
 
 
 def _read(

@@ -18,13 +18,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from bitextfilter.arrays import Ids
-from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.errors import ModelError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type, resolve_device
 from bitextfilter.models.folders import read_config
 from bitextfilter.models.foreign import CTRANSLATE2
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.models.registry import Registry
+from bitextfilter.settings import Settings, from_1, setting
 from bitextfilter.text.parses import template_sides
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import WORD_START
@@ -128,26 +129,18 @@ GPU_ROWS = 256
 
 
 @dataclass(frozen=True)
-class SearchSettings:
+class SearchSettings(Settings):
     """Settings of a search for translations."""
 
-    width: int = 5
-    """Width of the beam (1 is greedy search), or the number of samples."""
-    maximum_length: int = 256
-    """Longest source read, and longest translation written, in subwords. A translation also has at
-    most 2 n + 10 subwords, n being the source's length (rounded up as blocks round it)."""
+    width: int = from_1(5, "of the beam (1 is greedy search), or the number of samples")
+    maximum_length: int = from_1(256, "subwords read of a source, and written in a translation")
+    """A translation also has at most 2 n + 10 subwords, n being the source's length (rounded up as
+    blocks round it)."""
     sample: bool = False
-    temperature: float = 1.0
-    """Temperature of sampling; below 1, likely tokens become likelier."""
+    temperature: float = setting(
+        1.0, "of sampling; below 1, likely tokens become likelier", within="> 0"
+    )
     seed: int = 1
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for a value out of range."""
-        for name in ("width", "maximum_length"):
-            if type(size := getattr(self, name)) is not int or size < 1:
-                raise SettingsError(f"{name} must be a whole number of at least 1, not {size!r}")
-        if not self.temperature > 0:
-            raise SettingsError(f"temperature must be above 0, not {self.temperature}")
 
 
 class Hypothesis(NamedTuple):
@@ -364,7 +357,8 @@ def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> AnyT
     On devices that multiply bfloat16 fast, matrices are multiplied in bfloat16: scores then change
     by some thousandths, reproducibly.
     """
-    if _is_foreign(folder):
+    section = read_config(folder).get("translator")
+    if isinstance(section, dict) and section.get("architecture") == CTRANSLATE2:
         from bitextfilter.translation.ctranslate2_translator import Ctranslate2Translator
 
         return Ctranslate2Translator(folder, device, threads)
@@ -377,9 +371,3 @@ def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> AnyT
     if product_type(resolve_device(device)) == torch.bfloat16:
         model.network.eval().narrow()
     return Translator(model.processor, model.network, device, threads)
-
-
-def _is_foreign(folder: Path) -> bool:
-    """Whether the translator of a model folder is of another library."""
-    section = read_config(folder).get("translator")
-    return isinstance(section, dict) and section.get("architecture") == CTRANSLATE2
