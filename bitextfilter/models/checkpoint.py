@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from bitextfilter.arrays import Indices
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
 from bitextfilter.io.records import file_of
 from bitextfilter.models.tensor_file import SCALE, check_finite, check_scales, check_shapes, of_bits
@@ -98,7 +98,7 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def take_rows(path: Path, output: Path, rows: Mapping[str, NDArray[np.int64]]) -> None:
+def take_rows(path: Path, output: Path, rows: Mapping[str, Indices]) -> None:
     """Copy a file of tensors with some rows alone of those that are named, quantised as they are.
 
     Raises the errors of :func:`load_tensors`, and OutputError as :func:`save_tensors`.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
-from bitextfilter.arrays import Floats, Indices, Scores
+from bitextfilter.arrays import Floats, Indices, Mask, Scores
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.filtering import roc_auc
 from bitextfilter.io.workers import map_blocks
@@ -87,7 +87,7 @@ def measure(logits: Numbers, qualities: Scores, temperature: float = 1.0) -> Met
     )
 
 
-def balance(labels: NDArray[np.bool_]) -> Floats:
+def balance(labels: Mask) -> Floats:
     """Return weights ``(n,)`` of sum 1/2 for each of two classes."""
     positives = int(np.count_nonzero(labels))
     each = np.array([0.5 / max(1, len(labels) - positives), 0.5 / max(1, positives)])
@@ -471,9 +471,7 @@ def fit_classifier(
 
 
 @torch.no_grad()
-def _logits(
-    classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int
-) -> NDArray[np.float64]:
+def _logits(classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int) -> Floats:
     """Return the logits of some pairs, ``(rows, 1 or 2)``."""
     logits = np.empty((len(rows), classifier.settings.logits))
     places = np.empty(len(pairs.labels), dtype=np.int64)

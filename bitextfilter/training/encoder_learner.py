@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bitextfilter.arrays import Indices
+from bitextfilter.arrays import Indices, Integers
 from bitextfilter.encoders.base import Inputs, Network, Padded
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import padding_mask, rows_of
@@ -125,7 +124,7 @@ class EncoderLearner(Learner):
         for number, table in enumerate(network.tables() if settings.drift else ()):
             self.register_buffer(f"initial{number}", table.weight.detach().clone())
 
-    def add_decoder(self, cell: str, counts: NDArray[np.int64], languages: int) -> None:
+    def add_decoder(self, cell: str, counts: Integers, languages: int) -> None:
         """Make a decoder of several languages, each with a begin mark of its own.
 
         ``counts (v,)``: times it writes each id, for the samples. SettingsError if the
@@ -281,7 +280,7 @@ class BilingualLearner(EncoderLearner):
         self,
         network: Network,
         cell: str,
-        counts: NDArray[np.int64],
+        counts: Integers,
         settings: TrainingSettings,
         one_language: bool = False,
     ) -> None:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bitextfilter.arrays import Vectors
+from bitextfilter.arrays import Integers, Vectors
 from bitextfilter.encoders.base import Encoder, Network
 from bitextfilter.encoders.expressions import CombinationSettings
 from bitextfilter.encoders.protocol import SentenceEncoder
@@ -405,7 +404,7 @@ class EncoderTraining(TrainingRun):
         use_vectors(network.piece_tables(), files.vectors, self.processor.vocabulary, note)
         return network
 
-    def _predicted_counts(self) -> NDArray[np.int64]:
+    def _predicted_counts(self) -> Integers:
         """Times the decoder predicts each id, ``(v,)``."""
         counts = np.zeros(len(self.processor.vocabulary), dtype=np.int64)
         for side in self.config.training.decoded_sides:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Indices
+from bitextfilter.arrays import Floats, Indices
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import read_lines
 from bitextfilter.io.vectors import GivenVectors, check_count
@@ -218,9 +218,7 @@ def _corpus(
     return Corpus(one, other, weights, None, third[0] if third else None).up_to(longest)
 
 
-def _distinct(
-    read: LanguageTexts, languages: list[int]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _distinct(read: LanguageTexts, languages: list[int]) -> tuple[Indices, Floats]:
     """Return distinct rows in some languages as places ``(n, languages)``, and their weights."""
     places, weights = [], []
     for rows, weight in read.rows:
@@ -239,7 +237,7 @@ def _distinct(
     return every[first], highest
 
 
-def chances(data: MultilingualCorpus, settings: TrainingSettings) -> NDArray[np.float64]:
+def chances(data: MultilingualCorpus, settings: TrainingSettings) -> Floats:
     """Chance of each corpus to be a mega-batch's, ``(corpora,)``; they sum to 1.
 
     Proportional to a power of its rows (Conneau & Lample 2019, section 3.1), apart for the pairs
@@ -251,7 +249,7 @@ def chances(data: MultilingualCorpus, settings: TrainingSettings) -> NDArray[np.
         + [2] * len(data.three_way)
         + [3] * len(data.taught)
     )
-    sizes: NDArray[np.float64] = rows**settings.language_exponent
+    sizes: Floats = rows**settings.language_exponent
     shares = [1.0, settings.without_first, settings.three_way, settings.taught]
     shares[1:] = [share * (kinds == kind).any() for kind, share in enumerate(shares[1:], 1)]
     shares[0] -= sum(shares[1:])
@@ -259,14 +257,14 @@ def chances(data: MultilingualCorpus, settings: TrainingSettings) -> NDArray[np.
         own = kinds == kind
         if own.any():
             sizes[own] *= share / sizes[own].sum()
-    total: NDArray[np.float64] = sizes / sizes.sum()
+    total: Floats = sizes / sizes.sum()
     return total
 
 
 _DRAWS = 4096
 
 
-def draw_corpora(chance: NDArray[np.float64], seed: int) -> Iterator[int]:
+def draw_corpora(chance: Floats, seed: int) -> Iterator[int]:
     """Yield endless places, each with its chance."""
     number = 0
     while True:

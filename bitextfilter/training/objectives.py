@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from bitextfilter.arrays import Integers
 from bitextfilter.models.layers import rows_of
 from bitextfilter.training.data import first_highest
 from bitextfilter.training.settings import TrainingSettings
@@ -236,7 +235,7 @@ ADAPTIVE_CUTOFFS = (2000, 10000)
 class OutputLayer(nn.Module):
     """Layer from decoder states to the loss of the words they should predict."""
 
-    def __init__(self, dim: int, counts: NDArray[np.int64], settings: TrainingSettings) -> None:
+    def __init__(self, dim: int, counts: Integers, settings: TrainingSettings) -> None:
         super().__init__()
         self.settings = settings
         size = len(counts)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
@@ -318,7 +317,7 @@ def bleu_difference(
     return Estimate(*estimates([np.ones(len(references))], difference, bootstrap).tolist())
 
 
-def _sentence_counts(translations: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
+def _sentence_counts(translations: Sequence[str], references: Sequence[str]) -> Floats:
     """Return the counts that BLEU is made of, by sentence ``(n, 10)``.
 
     Matched n-grams of length 1 to 4, n-grams of these lengths, own length, reference's length.
@@ -329,7 +328,7 @@ def _sentence_counts(translations: Sequence[str], references: Sequence[str]) -> 
     return np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in found], np.float64)
 
 
-def _bleu_of(counts: NDArray[np.float64]) -> float:
+def _bleu_of(counts: Floats) -> float:
     """BLEU of sums of sentences' counts, ``(10,)``, smoothed as :func:`bleu` does."""
     whole = counts.astype(np.int64).tolist()
     found = check_bleu().BLEU.compute_bleu(whole[:4], whole[4:8], *whole[8:], smooth_method="exp")

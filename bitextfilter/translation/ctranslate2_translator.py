@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
 from bitextfilter.models.foreign import LANGUAGES, NETWORK, read_json, translator_languages
 from bitextfilter.text.processor import TextProcessor
@@ -269,7 +269,7 @@ class Ctranslate2Translator:
         sources: Sequence[str],
         targets: Sequence[str],
         templates: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Mean natural-log probability of the tokens of each target given its source: ``(n,)``.
 
         The end mark counts. Sentences are truncated to the positions that the network has. Raises
@@ -292,7 +292,7 @@ class Ctranslate2Translator:
         limits = [limit for limit in (longest, self._longest) if limit is not None]
         return TranslationScorer(self._costs, (source, target), min(limits, default=None))
 
-    def _costs(self, sides: Sequence[Sequence[Tokens]]) -> NDArray[np.float64]:
+    def _costs(self, sides: Sequence[Sequence[Tokens]]) -> Floats:
         """Return the costs of targets given sources; see :meth:`log_probabilities`."""
         out = np.empty(len(sides[0]))
         lengths = [len(source) + len(target) for source, target in zip(*sides, strict=True)]

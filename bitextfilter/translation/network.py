@@ -24,11 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bitextfilter.arrays import Ids
+from bitextfilter.arrays import Ids, Indices, Integers
 from bitextfilter.models.layers import ByteDropout, NarrowLinear, narrow_linear_layers
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.vocabulary import BEGIN, END, PAD
@@ -199,21 +198,21 @@ ROWS, FULL = 64, 64
 class ShapedBlock(NamedTuple):
     """Some items of one shape."""
 
-    items: NDArray[np.int64]
+    items: Indices
     """Places of the items, at most ``rows``."""
     rows: int
     shape: tuple[int, ...]
     """The rounded length of each side."""
 
 
-def rounded(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def rounded(lengths: Integers) -> Integers:
     """Round lengths up."""
     top = int(LADDER[-1])
     rungs = LADDER[np.minimum(np.searchsorted(LADDER, lengths), len(LADDER) - 1)]
     return np.where(lengths > top, -(-lengths // top) * top, rungs)
 
 
-def shaped_blocks(lengths: NDArray[np.int64], most: int = ROWS) -> list[ShapedBlock]:
+def shaped_blocks(lengths: Integers, most: int = ROWS) -> list[ShapedBlock]:
     """Sort items into blocks by the lengths of their sides, ``(n, sides)``.
 
     Long ones come first, so that threads end together; each item is in exactly one block.

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from bitextfilter.arrays import Ids
+from bitextfilter.arrays import Floats, Ids, Indices
 from bitextfilter.errors import ModelError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type, resolve_device
@@ -79,9 +78,7 @@ def log_probabilities(
     return total / (targets.lengths + 1)
 
 
-def dual_cross_entropy(
-    forward: NDArray[np.float64], backward: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def dual_cross_entropy(forward: Floats, backward: Floats) -> Floats:
     """Dual conditional cross-entropy of pairs (Junczys-Dowmunt 2018, eq. 1 and 2): ``(n,)``.
 
     exp(-(|H_A - H_B| + (H_A + H_B) / 2)), from 0 to 1, higher is better: both models must find the
@@ -92,7 +89,7 @@ def dual_cross_entropy(
             sources given the targets, -H_A and -H_B, ``(n,)`` each.
     """
     distance = np.abs(forward - backward) - (forward + backward) / 2
-    score: NDArray[np.float64] = np.exp(-distance)
+    score: Floats = np.exp(-distance)
     return score
 
 
@@ -101,7 +98,7 @@ class TranslationScorer:
 
     def __init__(
         self,
-        costs: Callable[[tuple[Sequence[Any], Sequence[Any]]], NDArray[np.float64]],
+        costs: Callable[[tuple[Sequence[Any], Sequence[Any]]], Floats],
         sides: tuple[Sequence[Any], Sequence[Any]],
         longest: int | None,
     ) -> None:
@@ -116,7 +113,7 @@ class TranslationScorer:
         )
         """The truncated sentences of each side: ``(n,)``."""
 
-    def __call__(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    def __call__(self, rows: Indices, columns: Indices) -> Floats:
         """Score sources and targets at places ``(n,)``; see :func:`log_probabilities`."""
         left, right = self._sides
         return self._costs(([left[row] for row in rows], [right[column] for column in columns]))
@@ -232,7 +229,7 @@ class Translator:
         sources: Sequence[str],
         targets: Sequence[str],
         templates: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Mean natural-log probability of the tokens of each target given its source: ``(n,)``.
 
         See :func:`~bitextfilter.translation.translator.log_probabilities`, and for ``templates``
@@ -260,7 +257,7 @@ class Translator:
         sides = zip(texts, self.processor.languages, strict=True)
         return [self.processor.ids(some, language) for some, language in sides]
 
-    def _costs(self, sides: Sequence[Sequence[Ids]]) -> NDArray[np.float64]:
+    def _costs(self, sides: Sequence[Sequence[Ids]]) -> Floats:
         out = np.empty(len(sides[0]))
 
         def run(block: ShapedBlock) -> None:
