@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from bitextfilter.arrays import Floats
-from bitextfilter.errors import DeviceError, SettingsError
+from bitextfilter.errors import SettingsError, optional
 from bitextfilter.evaluation.result import Bootstrap, Estimate, estimates
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.settings import from_groups, group_rows
@@ -275,11 +275,8 @@ class Quality(NamedTuple):
 
 def check_bleu() -> Any:
     """Return sacreBLEU's metrics; DeviceError if it is not installed."""
-    try:
+    with optional("sacreBLEU is not installed;", "bleu"):
         from sacrebleu import metrics
-    except ImportError as error:
-        remedy = "pip install 'bitextfilter[bleu]'"
-        raise DeviceError(f"sacreBLEU is not installed; {remedy}") from error
     return metrics
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from bitextfilter.arrays import Floats
-from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
+from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError, optional
 from bitextfilter.models.foreign import LANGUAGES, NETWORK, read_json, translator_languages
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SEGMENTERS, Segmenter
@@ -366,11 +366,8 @@ def _segmenter(path: Path) -> Segmenter:
 
 def _network(folder: Path, threads: int) -> Any:
     """Load the network."""
-    try:
+    with optional("the package ctranslate2 is missing:", "ctranslate2"):
         import ctranslate2
-    except ImportError as error:
-        message = "the package ctranslate2 is missing: pip install 'bitextfilter[ctranslate2]'"
-        raise DeviceError(message) from error
     ctranslate2.set_log_level(logging.ERROR)
     try:
         return ctranslate2.Translator(
