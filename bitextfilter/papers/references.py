@@ -124,11 +124,6 @@ class ReferenceLearner(Learner):
     network: ReferenceNetwork
     settings: ReferenceTraining
 
-    def __init__(self, network: ReferenceNetwork, settings: ReferenceTraining) -> None:
-        super().__init__()
-        self.network = network
-        self.settings = settings
-
     def forward(self, batch: ReferenceBatch) -> dict[str, Tensor]:
         """The mean cross-entropy of both classes in nats, and the penalty if there is one."""
         chosen = self.hardest(batch)

@@ -241,8 +241,7 @@ class ClassifierLearner(Learner):
     whole_layers = False
 
     def __init__(self, network: PairClassifier, pairs: LabelledPairs, noise: Noise) -> None:
-        super().__init__()
-        self.network, self.settings = network.train(), noise.training
+        super().__init__(network.train(), noise.training)
         self._pairs, self._noise = pairs, noise
         weights = pairs.grades.weights if pairs.grades else ()
         self.scales = nn.Parameter(torch.zeros(len(weights), 2)) if weights else None

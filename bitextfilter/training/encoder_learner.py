@@ -108,9 +108,7 @@ class EncoderLearner(Learner):
 
     def __init__(self, network: Network, settings: TrainingSettings, one_language: bool) -> None:
         """With ``one_language`` both sides are read as the source is."""
-        super().__init__()
-        self.network = network
-        self.settings = settings
+        super().__init__(network, settings)
         self.read_as = (0, 0) if one_language else (0, 1)
         dropout = VariationalDropout if settings.dropout_kind == "variational" else nn.Dropout
         network.dropout = dropout(settings.dropout)

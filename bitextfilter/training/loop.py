@@ -144,6 +144,10 @@ class Learner(nn.Module, ABC):
     whole_layers = True
     """Whether training in bfloat16 computes whole layers in it, not products alone."""
 
+    def __init__(self, network: nn.Module, settings: LoopSettings) -> None:
+        super().__init__()
+        self.network, self.settings = network, settings
+
     @property
     def narrow(self) -> bool:
         """Whether it trains in bfloat16."""

@@ -61,9 +61,7 @@ class TranslationLearner(Learner):
     settings: TranslatorSettings
 
     def __init__(self, network: TranslationNetwork, settings: TranslatorSettings) -> None:
-        super().__init__()
-        self.network = network
-        self.settings = settings
+        super().__init__(network, settings)
         network.dropout.part = settings.dropout
 
     def forward(self, batch: _Pairs) -> dict[str, Tensor]:
