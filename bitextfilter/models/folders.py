@@ -33,8 +33,7 @@ from bitextfilter.io.records import (
     write_digests,
 )
 from bitextfilter.languages import own_language
-from bitextfilter.models.foreign import INSIDE, LANGUAGES, foreign_config
-from bitextfilter.models.packages import PACKAGED
+from bitextfilter.models.foreign import INSIDE, LANGUAGES, PACKAGED, foreign_config
 from bitextfilter.settings import nearest
 
 CONFIG = "config.json"
@@ -93,7 +92,7 @@ def shipped_models() -> dict[str, Path]:
 
 
 def packaged_models() -> dict[str, Path]:
-    """Return the models of other packages that are optional (``models/packages.py``), by name."""
+    """Return the models of other packages that are optional (``models/foreign.py``), by name."""
     folders = (PRETRAINED / "packages" / name for name in PACKAGED)
     return {folder.name: folder for folder in folders if (folder / CONFIG).is_file()}
 

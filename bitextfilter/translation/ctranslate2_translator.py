@@ -241,10 +241,7 @@ class Ctranslate2Translator:
         settings: SearchSettings | None = None,
         templates: Sequence[str] | None = None,
     ) -> list[Translation]:
-        """Translate ``n`` sentences of the source language, in their order.
-
-        Raises SettingsError for templates and samples, which these translators do not have.
-        """
+        """See :meth:`Translator.translate`; SettingsError for templates and samples."""
         settings = settings or SearchSettings()
         if templates is not None or settings.sample:
             what = "templates" if settings.sample is False else "samples (--sample)"
@@ -270,10 +267,9 @@ class Ctranslate2Translator:
         targets: Sequence[str],
         templates: Sequence[str] | None = None,
     ) -> Floats:
-        """Mean natural-log probability of the tokens of each target given its source: ``(n,)``.
+        """See :meth:`Translator.log_probabilities`; SettingsError for templates.
 
-        The end mark counts. Sentences are truncated to the positions that the network has. Raises
-        SettingsError for templates.
+        Sentences are truncated to the positions that the network has.
         """
         if templates is not None:
             raise SettingsError(f"{self._folder}: translators of CTranslate2 have no templates")
@@ -283,10 +279,7 @@ class Ctranslate2Translator:
     def pair_scorer(
         self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
     ) -> TranslationScorer:
-        """Segment the sentences of both sides, once, and return a scorer of their pairs.
-
-        ``longest``: sentences are truncated to this many subwords, or to what the network reads.
-        """
+        """See :meth:`Translator.pair_scorer`; sentences are truncated to what the network reads."""
         sides = zip(self._segmenters, (sources, targets), strict=True)
         source, target = (segmenter.segment_all(texts) for segmenter, texts in sides)
         limits = [limit for limit in (longest, self._longest) if limit is not None]
