@@ -6,7 +6,6 @@ This module does not import torch.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -28,6 +27,7 @@ from bitextfilter.io.records import (
     file_digest,
     file_of,
     folder_files,
+    json_bytes,
     parse_json,
     paths_within,
     write_digests,
@@ -318,8 +318,7 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write ``config.json``, with the format version."""
     version = 3 if len(config.get("languages", ())) > 2 else 2 if SECOND in config else 1
     values = {"format": version, **config} | {"format": version}
-    text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-    (folder / CONFIG).write_text(text, encoding="utf-8")
+    (folder / CONFIG).write_bytes(json_bytes(values, indent=2))
 
 
 def kind_of(config: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,23 +91,10 @@ class ReferenceCorpus:
     counts: Indices
     """Number of translations of each reference, ``(n,)``."""
 
-    @property
-    def firsts(self) -> Indices:
-        """The place of the first translation of each reference, ``(n,)``."""
-        firsts: Indices = np.cumsum(self.counts) - self.counts
-        return firsts
-
-    def drawn(self, places: Indices, random: np.random.Generator) -> Indices:
-        """Draw a translation of each of these references: ``(places,)``."""
-        chosen: Indices = self.firsts[places] + random.integers(0, self.counts[places])
-        return chosen
-
-    def every(self, places: Indices) -> Indices:
-        """Return all translations of these references."""
-        counts = self.counts[places]
-        inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        found: Indices = np.repeat(self.firsts[places], counts) + inside
-        return found
+    @cached_property
+    def owned(self) -> Ragged:
+        """The places of the translations of each reference."""
+        return Ragged(np.arange(len(self.translations)), self.counts)
 
 
 class ReferenceBatch(NamedTuple):
@@ -188,9 +176,10 @@ def _examples(
 ) -> ReferenceBatch:
     """Return some references with one translation each, or with all where the hardest is sought."""
     if settings.negatives == "hardest":
-        chosen, counts = corpus.every(places), corpus.counts[places]
+        chosen, counts = corpus.owned.take(places).flat, corpus.counts[places]
     else:
-        chosen, counts = corpus.drawn(places, random), np.ones(len(places), dtype=np.int64)
+        chosen = corpus.owned.starts[places] + random.integers(0, corpus.counts[places])
+        counts = np.ones(len(places), dtype=np.int64)
     sides = ((corpus.references, places), (corpus.translations, chosen))
     rows = [Padded(*padded(side, some, device)) for side, some in sides]
     owners = torch.from_numpy(np.repeat(np.arange(len(places)), counts)).to(device)

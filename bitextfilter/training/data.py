@@ -378,11 +378,8 @@ def sharing(keys: tuple[Integers, ...]) -> Tensor | None:
     sizes = np.bincount(group, minlength=len(names))
     if int((sizes * sizes).sum()) > _MOST:
         return None
-    times = sizes[group]
-    inside = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    starts: Indices = np.cumsum(sizes) - sizes
-    others = owner[np.repeat(starts[group], times) + inside]
-    return torch.from_numpy(np.stack([np.repeat(owner, times), others]))
+    others = Ragged(owner, sizes).take(group).flat
+    return torch.from_numpy(np.stack([np.repeat(owner, sizes[group]), others]))
 
 
 @torch.no_grad()

@@ -19,6 +19,7 @@ from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier
 from bitextfilter.pairs.compiled_words import WordRows
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.pairs.word_network import WordSentences, padded
+from bitextfilter.scoring.model import distinct
 from bitextfilter.text.features import Cut, WordReader, bigrams, level_table, spellings
 from bitextfilter.training.settings import ClassifierTraining
 
@@ -166,9 +167,7 @@ class WordSide:
         cut: Cut | None = None,
     ) -> WordSide:
         """Read the sentences of one side of pairs; *cut* divides words further."""
-        places: dict[str, int] = {}
-        rows = [places.setdefault(sentence, len(places)) for sentence in sentences]
-        different = list(places)
+        different, rows = distinct(sentences)
         reader = WordReader(cut)
         words, spaced = reader.read(different)
         vectors = _encoded(different, encode)
@@ -176,7 +175,7 @@ class WordSide:
             part = torch.from_numpy(vectors[start : start + _WINDOW].astype(np.float32))
             vectors[start : start + _WINDOW] = normalize(part, dim=1).half().numpy()
         return cls(
-            np.array(rows, dtype=np.int64),
+            rows,
             WordRows(words, spaced, spellings(reader.words)),
             _encoded(reader.words, encode),
             vectors,
