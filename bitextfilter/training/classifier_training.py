@@ -30,6 +30,7 @@ from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, s
 from bitextfilter.similarity.vectors import NEIGHBOURS
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
+from bitextfilter.training.data import drawn
 from bitextfilter.training.labelled_pairs import (
     Grades,
     LabelledPairs,
@@ -88,12 +89,6 @@ def last_of_best(scores: Scores, percent: float, count: int) -> Indices:
     best_first = np.argsort(-scores, kind="stable")
     portion = best_first[: math.ceil(len(scores) * percent / 100)]
     return np.sort(portion[max(0, len(portion) - count) :])
-
-
-def drawn(total: int, count: int, seed: int) -> Indices:
-    """Return *count* different places below *total* (all if fewer), by *seed*, ascending."""
-    generator = np.random.default_rng(seed)
-    return np.sort(generator.choice(total, min(count, total), replace=False).astype(np.int64))
 
 
 def repaired(pairs: Sequence[_Pair], count: int, seed: int) -> list[_Pair]:

@@ -30,7 +30,7 @@ from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.text.vocabulary import END, RESERVED
-from bitextfilter.training.data import Corpus, Sentences, read_monolingual, read_pairs
+from bitextfilter.training.data import Corpus, Sentences, drawn, read_monolingual, read_pairs
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.multilingual import (
@@ -442,6 +442,5 @@ def distinct_sample(
     sides = []
     for sentences in (sources, targets):
         distinct = list(dict.fromkeys(sentences))
-        chosen = random.choice(len(distinct), min(BACKGROUND_ROWS, len(distinct)), replace=False)
-        sides.append([distinct[row] for row in sorted(chosen)])
+        sides.append([distinct[row] for row in drawn(len(distinct), BACKGROUND_ROWS, random)])
     return sides[0], sides[1]

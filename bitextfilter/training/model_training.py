@@ -51,11 +51,10 @@ from bitextfilter.training.classifier_training import (
     GradedPairs,
     Negatives,
     described,
-    drawn,
     train_on_pairs,
     write_model,
 )
-from bitextfilter.training.data import PairFile
+from bitextfilter.training.data import PairFile, drawn
 from bitextfilter.training.encoder_training import EncoderConfig, EncoderTraining, validation_error
 from bitextfilter.training.loop import Course, Progress
 from bitextfilter.training.model_card import attribution_page, card_page

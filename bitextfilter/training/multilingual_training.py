@@ -32,6 +32,7 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import Segmenter, learn_segmenter, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
+from bitextfilter.training.data import drawn
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.encoder_training import EncoderTraining, validation_error
 from bitextfilter.training.loop import Stream
@@ -133,15 +134,14 @@ class MultilingualTraining(EncoderTraining):
         counts = np.minimum(size * shares / shares.sum(), most).astype(int)
         chosen = []
         for language, own, count in zip(self.files.languages, texts, counts, strict=True):
-            rows = sorted(random.choice(len(own), count, replace=False).tolist())
+            rows = drawn(len(own), count, random)
             chosen += [self.config.normalisation(own[row], language) for row in rows]
         return chosen
 
     def _sample_of(self, number: int, texts: list[str]) -> None:
         """Choose sentences of a language for the background sample."""
-        random = np.random.default_rng([self.config.training.seed, number])
-        rows = random.choice(len(texts), min(SAMPLE_ROWS, len(texts)), replace=False)
-        self._samples[self.files.languages[number]] = [texts[row] for row in sorted(rows)]
+        rows = drawn(len(texts), SAMPLE_ROWS, [self.config.training.seed, number])
+        self._samples[self.files.languages[number]] = [texts[row] for row in rows]
 
     def make_learner(self) -> tuple[EncoderLearner, Stream]:
         """See :meth:`TrainingRun.make_learner`."""
