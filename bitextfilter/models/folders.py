@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -383,6 +383,13 @@ def copy_model(
     for name, path in folder_files(folder).items():
         if name != without and not (draft / name).exists():
             shutil.copyfile(path, draft / name)
+
+
+def copy_files(folder: Path, draft: Path, names: Iterable[str]) -> None:
+    """Copy the files of these names, as far as a folder has them, into a draft."""
+    for name in names:
+        if (folder / name).exists():
+            shutil.copyfile(folder / name, draft / name)
 
 
 def check_replaceable(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -21,6 +20,7 @@ from bitextfilter.models.folders import (
     CALIBRATION,
     GRADES,
     SECOND,
+    copy_files,
     read_config,
     write_config,
 )
@@ -290,9 +290,7 @@ class LanguageAddition(MultilingualTraining):
             samples[name] = encoder.encode(self._samples[name], name)
         first = load_background(self._start, names=self._known[:2])
         save_samples(folder / BACKGROUND, samples, NEIGHBOURS if first is None else first.k)
-        for name in _COPIED:
-            if (self._start / name).exists():
-                shutil.copyfile(self._start / name, folder / name)
+        copy_files(self._start, folder, _COPIED)
         config, base = read_config(folder), read_config(self._start)
         parts = {part: base[part] for part in (_CLASSIFIER,) if part in base}
         write_config(folder, {**config, **parts})
