@@ -7,6 +7,8 @@ traceback.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _UNSAFE = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST = 2000
@@ -75,6 +77,18 @@ class SettingsError(BitextError):
 
 class DeviceError(BitextError):
     """A requested device or optional package that is missing."""
+
+
+@contextmanager
+def optional(reason: str, extra: str) -> Iterator[None]:
+    """Raise DeviceError where the block imports a package that is missing.
+
+    It begins with the *reason*, and names the *extra* that brings the package.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise DeviceError(f"{reason} pip install 'bitextfilter[{extra}]'") from error
 
 
 class OutputError(BitextError):

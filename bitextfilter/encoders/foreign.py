@@ -32,8 +32,7 @@ from bitextfilter.io.records import folder_files, parse_json
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.languages import find_language
 from bitextfilter.models.folders import read_config
-from bitextfilter.models.foreign import ONNX, STATIC, ForeignFiles
-from bitextfilter.models.packages import PACKAGED, Package
+from bitextfilter.models.foreign import ONNX, PACKAGED, STATIC, ForeignFiles, Package
 from bitextfilter.models.tensor_file import StoredTensor, open_tensors
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged

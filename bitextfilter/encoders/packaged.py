@@ -1,6 +1,6 @@
 """Encoders of packages that bring their weights: USE and multilingual E5 small.
 
-See ``models/packages.py``. A package is imported when its model is loaded; it reads its own files
+See ``models/foreign.py``. A package is imported when its model is loaded; it reads its own files
 alone, arrays without pickled objects.
 """
 
@@ -18,7 +18,7 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.protocol import MOST_OF_NETWORKS, of_processor
 from bitextfilter.errors import DeviceError
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.models.packages import Package
+from bitextfilter.models.foreign import Package
 from bitextfilter.text.processor import TextProcessor
 
 _BLOCK = 64

@@ -18,14 +18,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.result import (
-    Bootstrap,
-    Estimate,
-    Result,
-    Statistic,
-    estimates,
-    record,
-)
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, Statistic, estimates, record
 from bitextfilter.io.files import stream_name
 
 
@@ -60,18 +53,11 @@ def roc_auc(clean: Floats, noise: Floats) -> float:
     return Contrast(one, other).auc(best_counts(right), wrong)
 
 
-def average_precision(clean: Floats, noise: Floats) -> float:
-    """Return the precision at each distinct score, weighted by the recall gained there, 0 to 1.
-
-    The sum of (R_i - R_(i-1)) P_i from the highest score down, without interpolation, as
-    scikit-learn has it: rows of equal score come in together, so their order does not count.
-    """
-    (one, right), (other, wrong) = score_cells(clean), score_cells(noise)
-    return mean_precision(right, Contrast(one, other).not_below(wrong), right.sum())
-
-
 def mean_precision(found: Floats, wrong: Floats, total: float) -> float:
-    """Return the average precision of cells from the best down, 0 to 1.
+    """Return the precision at each cell, weighted by the recall gained there, 0 to 1.
+
+    The sum of (R_i - R_(i-1)) P_i from the best cell down, without interpolation, as scikit-learn
+    has it: rows of equal score come in together, so their order does not count.
 
     Args:
         found: the positives in each cell ``(cells,)``.

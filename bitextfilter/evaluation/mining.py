@@ -18,9 +18,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bitextfilter.arrays import Floats
+from bitextfilter.arrays import Floats, Mask
 from bitextfilter.evaluation.filtering import best_counts, mean_precision
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
 from bitextfilter.evaluation.thresholds import Origin
@@ -38,7 +37,7 @@ class MinedScores:
 
     scores: Floats
     """``(n,)``, higher is better; minus infinity, which is below all, for a pair without one."""
-    right: NDArray[np.bool_]
+    right: Mask
     """The gold pairs among them, ``(n,)``."""
     gold: int
     """The number of distinct gold pairs, mined or not."""

@@ -16,9 +16,8 @@ from math import nan
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bitextfilter.arrays import Floats, Indices, Scores, Vectors
+from bitextfilter.arrays import Floats, Indices, Integers, Mask, Scores, Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
 from bitextfilter.io.workers import map_blocks
@@ -39,7 +38,7 @@ from bitextfilter.similarity.vectors import (
 Line = tuple[int, str]
 """The number of a line, and its text."""
 
-EDGES: NDArray[np.float64] = np.arange(-50, 51) / 50
+EDGES: Floats = np.arange(-50, 51) / 50
 """The ends of the histogram's bins: 0.02 apart, from -1 to 1."""
 
 _PartScorer = Callable[[slice, slice], Scores]
@@ -227,7 +226,7 @@ class Histograms:
         _compare(scores, self._blocks, len(vectors), collect, self._threads)
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Integers:
         """The counts so far, ``(n, 100)``."""
         return np.concatenate([part.counts for part in self._counts])
 
@@ -338,11 +337,11 @@ def _right(
 
 
 def _hits(
-    places: NDArray[np.int64],
+    places: Indices,
     right: Sequence[set[int]],
     sides: tuple[Lexicon, Lexicon],
     neighbours: int,
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Return the words that are right, by similarity and rank: ``(words, 4)``."""
     every, base = (unit_rows(side.vectors) for side in sides)
     queries = every[places]

@@ -12,18 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from bitextfilter.arrays import Floats, Indices, Scores, Vectors
-from bitextfilter.evaluation.result import (
-    Bootstrap,
-    Estimate,
-    Result,
-    estimates,
-    record,
-)
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
 from bitextfilter.similarity.vectors import (
     MARGINS,
     NEIGHBOURS,
@@ -101,7 +94,7 @@ def recover(sources: Sequence[str], targets: Sequence[str], scores: Scores | Row
     )
 
 
-def _unfound(scores: RowScorer, kept: NDArray[np.int64], n: int) -> tuple[int, int]:
+def _unfound(scores: RowScorer, kept: Indices, n: int) -> tuple[int, int]:
     """Count the sources, and the targets, with another text that scores as high as their own."""
     right = np.empty(len(kept), dtype=np.float32)
     row_rivals = np.empty(len(kept), dtype=np.float32)

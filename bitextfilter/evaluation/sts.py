@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitextfilter.arrays import Floats
-from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.errors import InputError, SettingsError, optional
 from bitextfilter.evaluation.result import (
     Bootstrap,
     Estimate,
@@ -93,11 +93,8 @@ def _figure(one: ArrayLike, other: ArrayLike, place: int) -> float | None:
 
 def scipy_statistics() -> ModuleType:
     """Return ``scipy.stats``. Raises DeviceError if that extra is not installed."""
-    try:
+    with optional("t-tests need SciPy:", "statistics"):
         from scipy import stats
-    except ImportError as error:
-        remedy = "pip install 'bitextfilter[statistics]'"
-        raise DeviceError(f"t-tests need SciPy: {remedy}") from error
     module: ModuleType = stats
     return module
 

@@ -13,10 +13,9 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitextfilter import __version__
-from bitextfilter.arrays import Floats
+from bitextfilter.arrays import Floats, Integers
 from bitextfilter.evaluation.filtering import Labelled
 from bitextfilter.evaluation.result import (
     Bootstrap,
@@ -144,7 +143,7 @@ def _sought(figures: Floats, settings: CutSettings) -> int | None:
     return int(np.argmax(f1 >= f1.max() - _TIE))
 
 
-def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSettings) -> list[Cut]:
+def estimate_cuts(labelled: Labelled, words: Integers, settings: CutSettings) -> list[Cut]:
     """Return the figures of some cuts, ascending, with the one that meets the goal best.
 
     Args:
@@ -176,7 +175,7 @@ def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSet
 
 
 def _statistic(
-    labelled: Labelled, words: NDArray[np.int64], cuts: Floats, share: float
+    labelled: Labelled, words: Integers, cuts: Floats, share: float
 ) -> tuple[list[Floats], Statistic]:
     """Return the strata, in cells of rows that pass equal cuts and have equal numbers of words.
 

@@ -13,21 +13,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from bitextfilter.arrays import Indices
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
 from bitextfilter.io.records import file_of
-from bitextfilter.models.tensor_file import (
-    SCALE,
-    check_finite,
-    check_scales,
-    check_shapes,
-    of_bits,
-)
+from bitextfilter.models.tensor_file import SCALE, check_finite, check_scales, check_shapes, of_bits
 
 _ROWS = 1 << 14
 """Rows rounded at a time."""
@@ -69,8 +63,8 @@ def _write(path: Path, tensors: dict[str, Tensor]) -> None:
     path.chmod(0o666 & ~mask)
 
 
-def load_tensors(path: Path) -> dict[str, Tensor]:
-    """Read named tensors; quantised matrices come back as float32.
+def _stored(path: Path) -> dict[str, Tensor]:
+    """Read named tensors as they are stored.
 
     Raises:
         NotFoundError: no such file.
@@ -79,12 +73,16 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
         raise NotFoundError(f"{path}: missing from the model folder")
     try:
-        raw = load_file(str(path))
+        return load_file(str(path))
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelError(f"{path}: damaged tensors: {error}") from error
     except RuntimeError as error:  # of torch, which maps the file
         raise ModelError(f"{path}: cannot be read: {error}") from error
-    tensors = {}
+
+
+def load_tensors(path: Path) -> dict[str, Tensor]:
+    """Read named tensors; quantised matrices come back as float32. Raises as :func:`_stored`."""
+    raw, tensors = _stored(path), {}
     for name, tensor in raw.items():
         if name.endswith(SCALE):
             continue
@@ -100,14 +98,12 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def take_rows(path: Path, output: Path, rows: Mapping[str, NDArray[np.int64]]) -> None:
+def take_rows(path: Path, output: Path, rows: Mapping[str, Indices]) -> None:
     """Copy a file of tensors with some rows alone of those that are named, quantised as they are.
 
-    Raises NotFoundError and OutputError as :func:`load_tensors` and :func:`save_tensors`.
+    Raises the errors of :func:`load_tensors`, and OutputError as :func:`save_tensors`.
     """
-    if not path.is_file():
-        raise NotFoundError(f"{path}: missing from the model folder")
-    tensors = load_file(str(path))
+    tensors = _stored(path)
     for name, places in rows.items():
         for each in (name, name + SCALE):
             if each in tensors:
@@ -118,11 +114,9 @@ def take_rows(path: Path, output: Path, rows: Mapping[str, NDArray[np.int64]]) -
 def bits_in(path: Path) -> int:
     """Return the bits of a number of the matrices in a file of tensors: 32, 8, 4 or 3.
 
-    Raises NotFoundError.
+    Raises the errors of :func:`load_tensors`.
     """
-    if not path.is_file():
-        raise NotFoundError(f"{path}: missing from the model folder")
-    tensors = load_file(str(path))
+    tensors = _stored(path)
     kept = [tensors[name] for name in tensors if name + SCALE in tensors]
     return 32 if not kept else 8 if kept[0].dtype == torch.int8 else int(kept[0].shape[1])
 
@@ -132,8 +126,8 @@ def restore_rows(path: Path, old: Path) -> None:
 
     Both have the same bits a number: rounding twice may change the last bit of a scale.
     """
-    tensors = load_file(str(path))
-    for name, tensor in load_file(str(old)).items():
+    tensors = _stored(path)
+    for name, tensor in _stored(old).items():
         tensors[name][: len(tensor)] = tensor
     _write(path, tensors)
 

@@ -6,11 +6,10 @@ This module does not import torch.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,13 +27,13 @@ from bitextfilter.io.records import (
     file_digest,
     file_of,
     folder_files,
+    json_bytes,
     parse_json,
     paths_within,
     write_digests,
 )
 from bitextfilter.languages import own_language
-from bitextfilter.models.foreign import INSIDE, LANGUAGES, foreign_config
-from bitextfilter.models.packages import PACKAGED
+from bitextfilter.models.foreign import INSIDE, LANGUAGES, PACKAGED, foreign_config
 from bitextfilter.settings import nearest
 
 CONFIG = "config.json"
@@ -93,7 +92,7 @@ def shipped_models() -> dict[str, Path]:
 
 
 def packaged_models() -> dict[str, Path]:
-    """Return the models of other packages that are optional (``models/packages.py``), by name."""
+    """Return the models of other packages that are optional (``models/foreign.py``), by name."""
     folders = (PRETRAINED / "packages" / name for name in PACKAGED)
     return {folder.name: folder for folder in folders if (folder / CONFIG).is_file()}
 
@@ -319,8 +318,7 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write ``config.json``, with the format version."""
     version = 3 if len(config.get("languages", ())) > 2 else 2 if SECOND in config else 1
     values = {"format": version, **config} | {"format": version}
-    text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-    (folder / CONFIG).write_text(text, encoding="utf-8")
+    (folder / CONFIG).write_bytes(json_bytes(values, indent=2))
 
 
 def kind_of(config: Mapping[str, Any]) -> str | None:
@@ -385,6 +383,13 @@ def copy_model(
     for name, path in folder_files(folder).items():
         if name != without and not (draft / name).exists():
             shutil.copyfile(path, draft / name)
+
+
+def copy_files(folder: Path, draft: Path, names: Iterable[str]) -> None:
+    """Copy the files of these names, as far as a folder has them, into a draft."""
+    for name in names:
+        if (folder / name).exists():
+            shutil.copyfile(folder / name, draft / name)
 
 
 def check_replaceable(path: Path) -> None:

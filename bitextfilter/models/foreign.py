@@ -3,7 +3,8 @@
 - static: word vectors, averaged: ``StaticEmbedding`` of sentence-transformers, and model2vec
 - onnx: a network as ``model.onnx`` beside its ``tokenizer.json``
 - sentence-transformers: any other folder of that library
-- use, e5: a package, which has all files itself (``models/packages.py``)
+- use, e5: a package, which has all files itself: a folder in ``pretrained/packages/`` names it, its
+  version and the digests of its weights; nothing is imported here
 - ctranslate2: a translator, by its network ``model.bin``
 
 Such a folder may be a model as it is, or lie in ``encoder/`` within one of ours, beside a
@@ -12,15 +13,17 @@ classifier and a background sample that were made for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.errors import ModelError
-from bitextfilter.io.records import parse_json
-from bitextfilter.models.packages import PACKAGED
+from bitextfilter.errors import DeviceError, ModelError
+from bitextfilter.io.records import file_digest, parse_json
 
+PACKAGED = ("use", "e5")
+"""The architectures of such encoders, which are their names and the extras that install them."""
 STATIC, ONNX, SENTENCE_TRANSFORMERS = "static", "onnx", "sentence-transformers"
 CTRANSLATE2 = "ctranslate2"
 """The translators of another library."""
@@ -80,7 +83,7 @@ def foreign_files(folder: Path) -> ForeignFiles | None:
     """
     modules = _modules(folder)
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
-    config = _json(folder / _CONFIG)
+    config = read_json(folder / _CONFIG)
     if _is_model2vec(config) and (folder / _TOKENIZER).is_file():
         unit = bool(config.get("normalize"))
         return ForeignFiles(STATIC, folder, folder, unit, without_unknown=True)
@@ -147,7 +150,7 @@ def translator_languages(folder: Path) -> tuple[str, str]:
 
 def _languages(folder: Path) -> list[str]:
     """Return the languages that a foreign folder names. Raises ModelError for damaged JSON."""
-    named = _json(folder / LANGUAGES)
+    named = read_json(folder / LANGUAGES)
     languages = (
         named.get("languages", []) if isinstance(named, dict) else [] if named is None else None
     )
@@ -167,7 +170,7 @@ def configuration(kind: str, languages: Sequence[str], part: str = "encoder") ->
 def _modules(folder: Path) -> list[dict[str, Any]]:
     """Return the modules of sentence-transformers; none in another folder."""
     path = folder / _MODULES
-    modules = _json(path)
+    modules = read_json(path)
     if modules is None:
         return []
     if not isinstance(modules, list) or not all(
@@ -188,7 +191,7 @@ def _within(folder: Path, name: str) -> Path:
     return path
 
 
-def _json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     """Return the content of a file of JSON, None if there is none."""
     try:
         return parse_json(path.read_text(encoding="utf-8"))
@@ -196,3 +199,52 @@ def _json(path: Path) -> Any:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: unreadable: {error}") from error
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package with an encoder."""
+
+    extra: str
+    """One of ``PACKAGED``."""
+    name: str
+    version: str
+    dim: int
+    """The width of a vector."""
+    files: Mapping[str, str]
+    """The files of its weights, with their SHA-256."""
+
+    @classmethod
+    def of(cls, folder: Path, config: Mapping[str, Any]) -> Package:
+        """Read the configuration of a model folder. Raises ModelError for a damaged one."""
+        try:
+            own = config["encoder"]
+            extra, name, version = own["architecture"], own["package"], own["version"]
+            return cls(str(extra), str(name), str(version), int(own["dim"]), dict(own["files"]))
+        except (KeyError, TypeError, ValueError) as error:
+            message = f"{folder}: the configuration's encoder is unusable: {error}"
+            raise ModelError(message) from error
+
+    def fault(self) -> str | None:
+        """Return why the package is of no use, with the remedy; None if it is there."""
+        try:
+            found = distribution(self.name).version
+        except PackageNotFoundError:
+            return self.remedy("not installed")
+        if found != self.version:
+            return self.remedy(f"version {found} is installed, not {self.version}")
+        return None
+
+    def remedy(self, fault: str) -> str:
+        """Return a message of a fault, with the remedy."""
+        return f"{self.name}: {fault}; pip install 'bitextfilter[{self.extra}]'"
+
+    def check(self) -> None:
+        """Raise DeviceError for :meth:`fault`, and ModelError for other weights than the known."""
+        if (fault := self.fault()) is not None:
+            raise DeviceError(fault)
+        found: Distribution = distribution(self.name)
+        for name, known in self.files.items():
+            path = Path(str(found.locate_file(name)))
+            if file_digest(path) != known:
+                raise ModelError(f"{path}: not the weights of {self.name} {self.version}")

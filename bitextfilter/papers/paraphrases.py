@@ -27,10 +27,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bitextfilter.arrays import Floats, Mask, Scores, Vectors
+from bitextfilter.arrays import Floats, Integers, Mask, Scores, Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.pair_scoring import PairMeasure
 from bitextfilter.evaluation.result import (
@@ -95,7 +94,7 @@ def majority(labels: Mask) -> bool:
     return bool(2 * int(labels.sum()) >= len(labels))
 
 
-def best_threshold(scores: NDArray[np.float32], labels: Mask) -> float:
+def best_threshold(scores: Scores, labels: Mask) -> float:
     """Return the least score of paraphrases that gives the highest accuracy.
 
     Candidates are the distinct *scores* ``(n,)`` and the next number above them all, which finds no
@@ -170,7 +169,7 @@ def measure_lexicon(
     ]
 
 
-def explained(pairs: Sequence[tuple[Words, Words]], paraphrases: Paraphrases) -> NDArray[np.int64]:
+def explained(pairs: Sequence[tuple[Words, Words]], paraphrases: Paraphrases) -> Integers:
     """Count each pair's distinct words that differ, and those explained by rank: ``(n, 4)``."""
     rows = []
     for source, target in pairs:
@@ -187,7 +186,7 @@ def explained(pairs: Sequence[tuple[Words, Words]], paraphrases: Paraphrases) ->
     return np.array(rows, dtype=np.int64)
 
 
-def _recalls(sums: NDArray[np.float64] | NDArray[np.int64]) -> Floats:
+def _recalls(sums: Floats | Integers) -> Floats:
     """Return the sums after the first in percent of the first ``(3,)``."""
     return 100 * sums[1:] / sums[0] if sums[0] else np.full(len(RECALL_RANKS), np.nan)
 
@@ -255,11 +254,12 @@ def measure_detectors(
 
     Raises InputError where there are too few development pairs to train on.
     """
-    threshold = best_threshold(_cosines(development), development.labels)
+    cosines = cosine_pairs(development.source, development.target)
+    threshold = best_threshold(cosines, development.labels)
     perceptron, epoch = _perceptron(development, groups, config)
-    ways: list[tuple[str, NDArray[np.bool_], Facts]] = [
+    ways: list[tuple[str, Mask, Facts]] = [
         ("majority", np.full(len(test.labels), majority(development.labels)), {}),
-        ("cosine", _cosines(test) >= threshold, {"threshold": threshold}),
+        ("cosine", cosine_pairs(test.source, test.target) >= threshold, {"threshold": threshold}),
         (
             "mlp",
             perceptron.probabilities(test.source, test.target) >= np.float32(0.5),
@@ -268,10 +268,6 @@ def measure_detectors(
     ]
     for name, found, facts in ways:
         yield name, measure_detection(found, test.labels, config.bootstrap), facts
-
-
-def _cosines(pairs: LabelledVectors) -> Scores:
-    return cosine_pairs(pairs.source, pairs.target)
 
 
 def _perceptron(

@@ -11,22 +11,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from bitextfilter.arrays import Integers
 from bitextfilter.encoders.base import Inputs, Network, Padded, piece_vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END, RESERVED
-from bitextfilter.training.data import (
-    Corpus,
-    PairTexts,
-    Sentences,
-    inputs_of,
-    padded,
-    read_pairs,
-)
+from bitextfilter.training.data import Corpus, PairTexts, Sentences, inputs_of, padded, read_pairs
 from bitextfilter.training.encoder_learner import EncoderLearner
 from bitextfilter.training.encoder_training import EncoderTraining, distinct_sample
 from bitextfilter.training.loop import Stream
@@ -63,7 +56,7 @@ class PivotLearner(EncoderLearner):
         self,
         network: Network,
         cell: str,
-        counts: NDArray[np.int64],
+        counts: Integers,
         settings: TrainingSettings,
         one_language: bool = False,
     ) -> None:
@@ -158,7 +151,7 @@ class PivotTraining(EncoderTraining):
         views = self.network.views
         return model.to(self._device), pivot_stream(self.corpora, training, views, self._device)
 
-    def _predicted_counts(self) -> NDArray[np.int64]:
+    def _predicted_counts(self) -> Integers:
         """Times the decoder predicts each id of the pivot's vocabulary, ``(v,)``."""
         counts = np.zeros(len(self.pivot.vocabulary), dtype=np.int64)
         counts[len(RESERVED) :] = self.pivot.vocabulary.counts.sum(axis=1)

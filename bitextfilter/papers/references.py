@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,23 +91,10 @@ class ReferenceCorpus:
     counts: Indices
     """Number of translations of each reference, ``(n,)``."""
 
-    @property
-    def firsts(self) -> Indices:
-        """The place of the first translation of each reference, ``(n,)``."""
-        firsts: Indices = np.cumsum(self.counts) - self.counts
-        return firsts
-
-    def drawn(self, places: Indices, random: np.random.Generator) -> Indices:
-        """Draw a translation of each of these references: ``(places,)``."""
-        chosen: Indices = self.firsts[places] + random.integers(0, self.counts[places])
-        return chosen
-
-    def every(self, places: Indices) -> Indices:
-        """Return all translations of these references."""
-        counts = self.counts[places]
-        inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        found: Indices = np.repeat(self.firsts[places], counts) + inside
-        return found
+    @cached_property
+    def owned(self) -> Ragged:
+        """The places of the translations of each reference."""
+        return Ragged(np.arange(len(self.translations)), self.counts)
 
 
 class ReferenceBatch(NamedTuple):
@@ -123,11 +111,6 @@ class ReferenceLearner(Learner):
 
     network: ReferenceNetwork
     settings: ReferenceTraining
-
-    def __init__(self, network: ReferenceNetwork, settings: ReferenceTraining) -> None:
-        super().__init__()
-        self.network = network
-        self.settings = settings
 
     def forward(self, batch: ReferenceBatch) -> dict[str, Tensor]:
         """The mean cross-entropy of both classes in nats, and the penalty if there is one."""
@@ -193,9 +176,10 @@ def _examples(
 ) -> ReferenceBatch:
     """Return some references with one translation each, or with all where the hardest is sought."""
     if settings.negatives == "hardest":
-        chosen, counts = corpus.every(places), corpus.counts[places]
+        chosen, counts = corpus.owned.take(places).flat, corpus.counts[places]
     else:
-        chosen, counts = corpus.drawn(places, random), np.ones(len(places), dtype=np.int64)
+        chosen = corpus.owned.starts[places] + random.integers(0, corpus.counts[places])
+        counts = np.ones(len(places), dtype=np.int64)
     sides = ((corpus.references, places), (corpus.translations, chosen))
     rows = [Padded(*padded(side, some, device)) for side, some in sides]
     owners = torch.from_numpy(np.repeat(np.arange(len(places)), counts)).to(device)
@@ -250,7 +234,10 @@ class ReferenceConfig(Settings):
 
 
 class _Accuracy(NamedTuple):
-    """Part of the sentences that is decided rightly, in percent."""
+    """Part of the sentences that is decided rightly, in percent.
+
+    A probability above 1/2 decides for a reference.
+    """
 
     references: float
     translations: float
@@ -287,7 +274,10 @@ def train_references(
 
     def measure(trained: ReferenceNetwork, references: list[str]) -> _Accuracy:
         classifier = ReferenceClassifier(processor, trained, device, environment.threads)
-        return _accuracy(classifier, references, [data[each][0] for each in references])
+        sides = references, [data[each][0] for each in references]
+        person, machine = (classifier.probabilities(side) > 0.5 for side in sides)
+        of_each = 100 * float(person.mean()), 100 * float((~machine).mean())
+        return _Accuracy(*of_each, len(references))
 
     learner = ReferenceLearner(network.to(resolve_device(device)), settings)
     stream = reference_stream(corpus, settings, learner.device)
@@ -317,14 +307,6 @@ def _parts(data: _Translations, settings: ReferenceTraining) -> list[list[str]]:
     if not all(map(len, parts)):
         raise InputError(f"{len(references)} references are too few to train on and to measure on")
     return [[references[place] for place in part] for part in parts]
-
-
-def _accuracy(
-    classifier: ReferenceClassifier, references: list[str], translations: list[str]
-) -> _Accuracy:
-    """Measure decisions: a probability above 1/2 decides for a reference."""
-    person, machine = (classifier.probabilities(side) > 0.5 for side in (references, translations))
-    return _Accuracy(100 * float(person.mean()), 100 * float((~machine).mean()), len(person))
 
 
 def _read(

@@ -131,12 +131,7 @@ class AdaptationReport:
     """Scores by classifiers that were fitted without the pair's fold, ``(n,)``."""
 
 
-def adapt_output(
-    classifier: PairClassifier,
-    graded: GradedPairs,
-    seed: int,
-    strengths: Sequence[float] = STRENGTHS,
-) -> AdaptationReport:
+def adapt_output(classifier: PairClassifier, graded: GradedPairs, seed: int) -> AdaptationReport:
     """Fit the output layer and the temperature of a classifier to the qualities of pairs.
 
     Offsets change with the temperature, so that it changes no order.
@@ -145,7 +140,6 @@ def adapt_output(
         classifier: changed in place.
         graded: pairs and their grades.
         seed: of the folds.
-        strengths: to choose from.
     """
     with one_torch_thread():
         examples = _Examples(
@@ -154,15 +148,15 @@ def adapt_output(
             torch.from_numpy(graded.offsets),
         )
         folds = _folds(graded.groups, seed)
-        left_out = [_left_out(classifier, examples, folds, each) for each in strengths]
+        left_out = [_left_out(classifier, examples, folds, each) for each in STRENGTHS]
         losses = [
             float(binary_cross_entropy_with_logits(each, examples.grades)) for each in left_out
         ]
         best = int(np.argmin(losses))
         before = _output_of(classifier).levels(classifier, examples)
-        _put(classifier, _fitted(classifier, examples, strengths[best]))
+        _put(classifier, _fitted(classifier, examples, STRENGTHS[best]))
     scores = [torch.sigmoid(each).float().numpy() for each in (before, left_out[best])]
-    return AdaptationReport(strengths[best], tuple(losses), *scores)
+    return AdaptationReport(STRENGTHS[best], tuple(losses), *scores)
 
 
 def _folds(groups: Sequence[str], seed: int) -> Floats:

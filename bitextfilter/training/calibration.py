@@ -208,11 +208,6 @@ def _fitted(basis: Floats, rows: _Weighted, matrix: Floats, steps: Floats) -> Fl
     return found
 
 
-def _with_groups(basis: Floats, groups: Floats, count: int) -> Floats:
-    """Add a column for the offset of each group."""
-    return np.hstack([basis, groups[:, None] == np.arange(count)])
-
-
 def _fit(groups: Sequence[LabelledInputs], share: float) -> Calibration:
     """Fit curves, and an offset for each group."""
     rows, count = _weighted(groups, share), len(groups)
@@ -222,11 +217,12 @@ def _fit(groups: Sequence[LabelledInputs], share: float) -> Calibration:
     penalties = _OFFSET * np.eye(width)
     penalties[:-count, :-count] = matrix
     wide = np.pad(steps, ((0, 0), (0, count)))
-    found = _fitted(_with_groups(basis, rows.groups, count), rows, penalties, wide)
+    offsets = rows.groups[:, None] == np.arange(count)
+    found = _fitted(np.hstack([basis, offsets]), rows, penalties, wide)
     curves = {name: _curve(name, found[place]) for name, place in _places().items()}
     pairs = (pair_key(group.languages) for group in groups)
-    offsets = dict(zip(pairs, found[-count:].round(DECIMALS).tolist(), strict=True))
-    return Calibration(curves, round(float(found[0]), DECIMALS), share, offsets)
+    by_pair = dict(zip(pairs, found[-count:].round(DECIMALS).tolist(), strict=True))
+    return Calibration(curves, round(float(found[0]), DECIMALS), share, by_pair)
 
 
 def _curve(name: str, values: Floats) -> Curve:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
-from bitextfilter.arrays import Floats, Indices, Scores
+from bitextfilter.arrays import Floats, Indices, Mask, Scores
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.filtering import roc_auc
 from bitextfilter.io.workers import map_blocks
@@ -87,7 +87,7 @@ def measure(logits: Numbers, qualities: Scores, temperature: float = 1.0) -> Met
     )
 
 
-def balance(labels: NDArray[np.bool_]) -> Floats:
+def balance(labels: Mask) -> Floats:
     """Return weights ``(n,)`` of sum 1/2 for each of two classes."""
     positives = int(np.count_nonzero(labels))
     each = np.array([0.5 / max(1, len(labels) - positives), 0.5 / max(1, positives)])
@@ -238,10 +238,10 @@ class ClassifierLearner(Learner):
 
     network: PairClassifier
     settings: ClassifierTraining
+    whole_layers = False
 
     def __init__(self, network: PairClassifier, pairs: LabelledPairs, noise: Noise) -> None:
-        super().__init__()
-        self.network, self.settings = network.train(), noise.training
+        super().__init__(network.train(), noise.training)
         self._pairs, self._noise = pairs, noise
         weights = pairs.grades.weights if pairs.grades else ()
         self.scales = nn.Parameter(torch.zeros(len(weights), 2)) if weights else None
@@ -310,12 +310,6 @@ class ClassifierLearner(Learner):
             for other in given[1:]:
                 given[0].add_(other)
         return dict(losses)
-
-    def backward(self, part: Indices, share: float) -> dict[str, float]:
-        """See :meth:`Learner.backward`; its products alone are in bfloat16, not whole layers."""
-        losses = self(part)
-        (self.weighted(losses) * share).backward()  # type: ignore[no-untyped-call]
-        return {name: share * loss.item() for name, loss in losses.items()}
 
     def optimiser(self) -> torch.optim.Optimizer:
         """Adam with decoupled weight decay."""
@@ -476,9 +470,7 @@ def fit_classifier(
 
 
 @torch.no_grad()
-def _logits(
-    classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int
-) -> NDArray[np.float64]:
+def _logits(classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int) -> Floats:
     """Return the logits of some pairs, ``(rows, 1 or 2)``."""
     logits = np.empty((len(rows), classifier.settings.logits))
     places = np.empty(len(pairs.labels), dtype=np.int64)

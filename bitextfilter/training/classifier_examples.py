@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from bitextfilter.arrays import Vectors
 from bitextfilter.damage.material import words_of
 from bitextfilter.damage.mistakes import MISTAKES
 from bitextfilter.damage.noise import CLEAN, CRAWL_NOISE, NoiseSettings, noisy_pairs
@@ -101,15 +100,11 @@ def chosen(every: Iterable[Pair], most: int = PAIRS_PER_FILE) -> list[Pair]:
     return [pair for block in blocks if draw.random() < part for pair in block]
 
 
-def nearest(a: Vectors, b: Vectors, count: int, threads: int) -> tuple[Neighbours, Neighbours]:
-    """Return the nearest rows of the other side, for each row of either."""
-    return bidirectional_search(a, b, count, threads)
-
-
 def noise(
-    files: Collection[Sequence[Pair]], versions: Versions, material: NoiseSettings
-) -> Iterator[tuple[Pair, str, Pair]]:
+    files: Collection[Sequence[Pair]], material: NoiseSettings, versions: Versions
+) -> list[tuple[Pair, str, Pair]]:
     """Noisy versions of each pair, of its neighbours in the file, their kinds, and the pair."""
+    made = []
     for seed, (fewest, most, weights) in enumerate(versions, SEED):
         settings = replace(material, words=(fewest, most))
         possible = {kind: w for kind, w in weights.items() if settings.lacks(kind) is None}
@@ -119,14 +114,8 @@ def noise(
                 pairs, noisy_pairs(pairs, rates, seed, settings), strict=True
             ):
                 if kind != CLEAN:
-                    yield (source, target), kind, pair
-
-
-def listed(
-    files: Collection[Sequence[Pair]], material: NoiseSettings, versions: Versions
-) -> list[tuple[Pair, str, Pair]]:
-    """Return :func:`noise`, for a process beside another."""
-    return list(noise(files, versions, material))
+                    made.append(((source, target), kind, pair))
+    return made
 
 
 def near_words(model: Model, pairs: Collection[Pair]) -> tuple[Related, Lexicon]:
@@ -140,12 +129,12 @@ def near_words(model: Model, pairs: Collection[Pair]) -> tuple[Related, Lexicon]
     one, two = model.languages
     related = {}
     for language, own, rows in zip((one, two), words, vectors, strict=True):
-        found, _ = nearest(rows, rows, RELATED + 1, model.threads)
+        found, _ = bidirectional_search(rows, rows, RELATED + 1, model.threads)
         table = _table(own, own, found)
         unlike = {word: [n for n in near if not _same_stem(n, word)] for word, near in table}
         related[language] = {word: near[:RELATED] for word, near in unlike.items() if near}
     lexicon = {}
-    both = nearest(vectors[0], vectors[1], TRANSLATIONS + 1, model.threads)
+    both = bidirectional_search(vectors[0], vectors[1], TRANSLATIONS + 1, model.threads)
     for side, found in enumerate(both):
         table = _table(words[side], words[1 - side], found)
         names = (one, two) if side == 0 else (two, one)
@@ -177,7 +166,7 @@ def hard(model: Model, pairs: list[Pair]) -> Iterator[Pair]:
     ]
     rows = [row for row, text in enumerate(sides[0]) if len(text.split()) >= HARD_WORDS]
     rows = sorted(random.Random(SEED).sample(rows, min(HARD, len(rows))))
-    found = nearest(vectors[0], vectors[1], min(CANDIDATES, len(pairs)), model.threads)
+    found = bidirectional_search(vectors[0], vectors[1], min(CANDIDATES, len(pairs)), model.threads)
     for here, there in ((0, 1), (1, 0)):
         right = (vectors[here][rows] * vectors[there][rows]).sum(axis=1)
         near = (each[rows].tolist() for each in found[here])
@@ -189,10 +178,10 @@ def hard(model: Model, pairs: list[Pair]) -> Iterator[Pair]:
                     break
 
 
-def write(path: Path, rows: Collection[tuple[str, ...]]) -> None:
-    """Write rows in an order that depends on nothing else."""
+def write_rows(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
+    """Write a TSV."""
     with open_output(path) as file:
-        file.writelines("\t".join(row).encode() + b"\n" for row in sorted(rows))
+        file.writelines("\t".join(row).encode() + b"\n" for row in rows)
 
 
 def contrasts(
@@ -210,11 +199,11 @@ def contrasts(
 def write_examples(
     output: Path, right: set[Pair], wrong: set[Pair], fine: dict[Pair, tuple[str, str, Pair]]
 ) -> None:
-    """Write the three files of :func:`make_examples`; a pair is in one of them."""
+    """Write the three files of :func:`make_examples`, each sorted; a pair is in one of them."""
     rows = [(*pair, kind, q, *b) for pair, (kind, q, b) in fine.items() if pair not in right]
-    write(output / "positives.tsv", right)
-    write(output / "contrasts.tsv", rows)
-    write(output / "negatives.tsv", wrong - right - fine.keys())
+    write_rows(output / "positives.tsv", sorted(right))
+    write_rows(output / "contrasts.tsv", sorted(rows))
+    write_rows(output / "negatives.tsv", sorted(wrong - right - fine.keys()))
 
 
 def make_examples(
@@ -240,7 +229,7 @@ def make_examples(
     material = NoiseSettings(
         model.languages, list(foreign), window=PAIRS_PER_FILE, related=related, lexicon=lexicon
     )
-    make = partial(listed, files, material)
+    make = partial(noise, files, material)
     mistaken, noisy = map_in_order(make, [CONTRASTS, NEGATIVES], min(model.threads, 2))
     fine = contrasts(mistaken, positives)
     wrong = {pair for pair, *_ in noisy}

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.records import json_bytes
 from bitextfilter.models.device import torch_threads
@@ -30,6 +30,7 @@ from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, s
 from bitextfilter.similarity.vectors import NEIGHBOURS
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
+from bitextfilter.training.data import drawn
 from bitextfilter.training.labelled_pairs import (
     Grades,
     LabelledPairs,
@@ -80,7 +81,7 @@ class Negatives:
         return cls(text)
 
 
-def last_of_best(scores: NDArray[np.float32], percent: float, count: int) -> NDArray[np.int64]:
+def last_of_best(scores: Scores, percent: float, count: int) -> Indices:
     """Return the places of the last *count* of the best *percent* of ``(n,)`` scores, ascending.
 
     Of equal scores the earlier place is the better. Fewer where there are no more.
@@ -88,12 +89,6 @@ def last_of_best(scores: NDArray[np.float32], percent: float, count: int) -> NDA
     best_first = np.argsort(-scores, kind="stable")
     portion = best_first[: math.ceil(len(scores) * percent / 100)]
     return np.sort(portion[max(0, len(portion) - count) :])
-
-
-def drawn(total: int, count: int, seed: int) -> NDArray[np.int64]:
-    """Return *count* different places below *total* (all if fewer), by *seed*, ascending."""
-    generator = np.random.default_rng(seed)
-    return np.sort(generator.choice(total, min(count, total), replace=False).astype(np.int64))
 
 
 def repaired(pairs: Sequence[_Pair], count: int, seed: int) -> list[_Pair]:
@@ -261,7 +256,7 @@ def _from_corpus(
     return [pair for place, pair in enumerate(every) if place in chosen]
 
 
-LabelledRows = tuple[NDArray[np.float32], NDArray[np.int64], Grades | None]
+LabelledRows = tuple[Scores, Indices, Grades | None]
 """Qualities, versions and grades of ``LabelledPairs``."""
 
 
@@ -322,7 +317,7 @@ class Examples:
         sets = np.repeat(np.arange(len(self.graded)), [len(each.pairs) for each in self.graded])
         return Grades(sets, tuple(each.weight for each in self.graded)) if len(sets) else None
 
-    def rows(self, minor: float) -> tuple[list[_Pair], NDArray[np.float32], NDArray[np.int64]]:
+    def rows(self, minor: float) -> tuple[list[_Pair], Scores, Indices]:
         """Return all pairs, their qualities, and the place of each one's better version."""
         graded = [pair for each in self.graded for pair in each.pairs]
         grades = [grade for each in self.graded for grade in each.grades]
@@ -373,7 +368,7 @@ def train_on_pairs(
 def labelled_pairs(
     model: Model,
     pairs: Sequence[_Pair],
-    qualities: NDArray[np.float32],
+    qualities: Scores,
     config: ClassifierConfig,
 ) -> LabelledPairs:
     """Read pairs with their qualities ``(n,)`` in the form that a classifier learns from."""
@@ -383,7 +378,7 @@ def labelled_pairs(
 
 
 def _turned(
-    sources: list[str], targets: list[str], groups: NDArray[np.int64], seed: int
+    sources: list[str], targets: list[str], groups: Indices, seed: int
 ) -> tuple[list[str], list[str]]:
     """Swap the sides of half of the groups, drawn by *seed*: any language may be the source."""
     drawn = (np.random.default_rng(seed).random(len(sources)) < 0.5)[groups]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.arrays import Floats, Indices
-from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.errors import InputError, SettingsError, optional
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering, roc_auc
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, interval
 from bitextfilter.io.rows import number_of
@@ -140,12 +140,9 @@ def column_direction(scores: Floats, grades: Floats) -> int:
 
 
 def _sklearn() -> Any:
-    try:
+    with optional("training a combiner needs scikit-learn:", "combiner"):
         import sklearn.ensemble
         import sklearn.linear_model
-    except ImportError as error:
-        remedy = "pip install 'bitextfilter[combiner]'"
-        raise DeviceError(f"training a combiner needs scikit-learn: {remedy}") from error
     return sklearn
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, zip_longest
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from bitextfilter.arrays import Ids, Indices
+from bitextfilter.arrays import Floats, Ids, Indices, Integers
 from bitextfilter.encoders.base import Inputs, Padded
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import is_table, open_rows, read_lines
@@ -54,7 +54,7 @@ class Sentences:
         return len(self.lengths)
 
     @cached_property
-    def keys(self) -> NDArray[np.int64]:
+    def keys(self) -> Integers:
         """A number of each text, ``(n,)``: equal for texts that read the same in all views.
 
         Eight bytes of BLAKE2b: two texts of a billion have the same with a chance of 3 %.
@@ -67,17 +67,15 @@ class Sentences:
             keys[place] = int.from_bytes(digest.digest(), "little", signed=True)
         return keys
 
-    def padded(
-        self, view: str, rows: NDArray[np.int64], device: torch.device
-    ) -> tuple[Tensor, Tensor]:
+    def padded(self, view: str, rows: Indices, device: torch.device) -> tuple[Tensor, Tensor]:
         """The ids ``(n, t)`` of some sentences, filled up with 0, and their lengths ``(n,)``."""
         return padded(self.views[view], rows, device)
 
-    def take(self, rows: NDArray[np.int64]) -> Sentences:
+    def take(self, rows: Indices) -> Sentences:
         """A copy of the sentences of these places."""
         return Sentences(*(view.take(rows) for view in self.views.values()))
 
-    def at(self, places: NDArray[np.int64]) -> Sentences:
+    def at(self, places: Indices) -> Sentences:
         """The sentences of these places, not copied."""
         return _Chosen(self, places)
 
@@ -89,32 +87,30 @@ class Sentences:
 class _Chosen(Sentences):
     """Some of other sentences, by their places there."""
 
-    def __init__(self, every: Sentences, places: NDArray[np.int64]) -> None:
+    def __init__(self, every: Sentences, places: Indices) -> None:
         self._every, self._places = every, places
         self.views = every.views
         self.lengths = every.lengths[places]
 
     @cached_property
-    def keys(self) -> NDArray[np.int64]:
+    def keys(self) -> Integers:
         return self._every.keys[self._places]
 
-    def padded(
-        self, view: str, rows: NDArray[np.int64], device: torch.device
-    ) -> tuple[Tensor, Tensor]:
+    def padded(self, view: str, rows: Indices, device: torch.device) -> tuple[Tensor, Tensor]:
         return self._every.padded(view, self._places[rows], device)
 
-    def take(self, rows: NDArray[np.int64]) -> Sentences:
+    def take(self, rows: Indices) -> Sentences:
         return self._every.at(self._places[rows])
 
 
-def padded(texts: Ragged, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:
+def padded(texts: Ragged, rows: Indices, device: torch.device) -> tuple[Tensor, Tensor]:
     """The ids ``(n, t)`` of some rows, filled up with 0, and their lengths ``(n,)``."""
     ids, lengths = texts.padded(rows)
     return torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device)
 
 
 def inputs_of(
-    sentences: Sentences, rows: NDArray[np.int64], views: Iterable[str], device: torch.device
+    sentences: Sentences, rows: Indices, views: Iterable[str], device: torch.device
 ) -> Inputs:
     """The chosen sentences as an encoder reads them."""
     return {view: Padded(*sentences.padded(view, rows, device)) for view in views}
@@ -125,21 +121,21 @@ class Lessons:
     """A teacher's vectors of the rows of a corpus: where its sentences are to lie."""
 
     vectors: GivenVectors
-    places: NDArray[np.int64]
+    places: Indices
     """Of the rows' vectors, ``(n,)``."""
     side: int = 0
     """The side, 0 or 1, of sentences that have no translation."""
 
-    def take(self, rows: NDArray[np.int64]) -> Lessons:
+    def take(self, rows: Indices) -> Lessons:
         """Return those of some rows."""
         return Lessons(self.vectors, self.places[rows], self.side)
 
-    def at(self, rows: NDArray[np.int64]) -> Tensor:
+    def at(self, rows: Indices) -> Tensor:
         """Return the vectors of some rows, float32 ``(rows, d)``."""
         return torch.from_numpy(self.vectors[self.places[rows]])
 
     @cached_property
-    def keys(self) -> NDArray[np.int64]:
+    def keys(self) -> Integers:
         """A number of each vector, ``(n,)``: equal for equal vectors."""
         starts = np.arange(0, len(self.places), _KEYED)
         blocks = [self.vectors[self.places[start : start + _KEYED]] for start in starts]
@@ -164,7 +160,7 @@ class Corpus:
 
     source: Sentences
     target: Sentences
-    weights: NDArray[np.float64]
+    weights: Floats
     """Times a row is read in a pass, ``(n,)``; a fraction is a chance drawn each pass."""
     templates: Ragged | None = None
     """Symbols of the template of each target, for translators that follow templates."""
@@ -188,13 +184,13 @@ class Corpus:
         return self.target if side else self.source
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Integers:
         """The pieces of the longest side of each row, ``(n,)``."""
         return np.max([side.lengths for side in self.sides], axis=0)  # type: ignore[no-any-return]
 
     @property
     def rows(self) -> float:
-        """The weighted number of pairs."""
+        """The weighted number of pairs that a pass reads."""
         return float(self.weights.sum())
 
     def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
@@ -203,7 +199,7 @@ class Corpus:
         while True:
             yield self, list(islice(batches, settings.mega_batch))
 
-    def batches(self, size: int, seed: int, skip: int) -> Iterator[NDArray[np.int64]]:
+    def batches(self, size: int, seed: int, skip: int) -> Iterator[Indices]:
         """Mini-batches of pairs of similar length: see :func:`endless_batches`."""
         return endless_batches(self.lengths, self.weights, size, seed, skip)
 
@@ -219,7 +215,7 @@ class Corpus:
         )
 
     @property
-    def keys(self) -> tuple[NDArray[np.int64], ...]:
+    def keys(self) -> tuple[Integers, ...]:
         """Numbers of the texts of each side, ``(n,)``: equal for texts that read the same.
 
         A text on both sides, as with paraphrases, has one number. Trigrams, if there are any,
@@ -233,18 +229,13 @@ MegaBatch = tuple[Corpus, list[Indices]]
 """Mini-batches of pairs, as places in a corpus; negatives are sought among all of them."""
 
 
-class Pairs(Protocol):
-    """Training pairs of two languages, or of many."""
-
-    @property
-    def rows(self) -> float:
-        """The weighted number of pairs that a pass reads."""
-
-    def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
-        """See :meth:`Corpus.mega_batches`."""
+def drawn(total: int, count: int, seed: int | Sequence[int] | np.random.Generator) -> Indices:
+    """Return *count* different places below *total* (all if fewer), by *seed*, ascending."""
+    generator = np.random.default_rng(seed)
+    return np.sort(generator.choice(total, min(count, total), replace=False).astype(np.int64))
 
 
-def rows_of_pass(weights: NDArray[np.float64], seed: int, number: int) -> NDArray[np.int64]:
+def rows_of_pass(weights: Floats, seed: int, number: int) -> Indices:
     """Row numbers read in a pass, repeated by weight and shuffled."""
     random = np.random.default_rng([seed, number])
     whole = np.floor(weights)
@@ -254,14 +245,14 @@ def rows_of_pass(weights: NDArray[np.float64], seed: int, number: int) -> NDArra
 
 
 def batches_of_pass(
-    lengths: NDArray[np.int64], weights: NDArray[np.float64], size: int, seed: int, number: int
-) -> list[NDArray[np.int64]]:
+    lengths: Integers, weights: Floats, size: int, seed: int, number: int
+) -> list[Indices]:
     """Row numbers of a pass, cut into mini-batches of similar length in random order.
 
     The last batch may be smaller than ``size``; every drawn row stands in exactly one batch.
     """
     rows = rows_of_pass(weights, seed, number)
-    batches: list[NDArray[np.int64]] = []
+    batches: list[Indices] = []
     for start in range(0, len(rows), size * POOL_BATCHES):
         pool = rows[start : start + size * POOL_BATCHES]
         pool = pool[np.argsort(lengths[pool], kind="stable")]
@@ -271,8 +262,8 @@ def batches_of_pass(
 
 
 def endless_batches(
-    lengths: NDArray[np.int64], weights: NDArray[np.float64], size: int, seed: int, skip: int = 0
-) -> Iterator[NDArray[np.int64]]:
+    lengths: Integers, weights: Floats, size: int, seed: int, skip: int = 0
+) -> Iterator[Indices]:
     """Mini-batches pass after pass, from the ``skip``-th on."""
     number = 0
     if not weights.sum() > 0:
@@ -380,7 +371,7 @@ _MOST = 1 << 24
 """Pairs of pairs that share a text, in :func:`sharing`."""
 
 
-def sharing(keys: tuple[NDArray[np.int64], ...]) -> Tensor | None:
+def sharing(keys: tuple[Integers, ...]) -> Tensor | None:
     """Return the places ``(2, p)`` of every two of m pairs that share a text, on any sides.
 
     Each pair shares its texts with itself. *keys*: a number of each text, by side, ``(m,)`` each.
@@ -393,11 +384,8 @@ def sharing(keys: tuple[NDArray[np.int64], ...]) -> Tensor | None:
     sizes = np.bincount(group, minlength=len(names))
     if int((sizes * sizes).sum()) > _MOST:
         return None
-    times = sizes[group]
-    inside = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    starts: Indices = np.cumsum(sizes) - sizes
-    others = owner[np.repeat(starts[group], times) + inside]
-    return torch.from_numpy(np.stack([np.repeat(owner, times), others]))
+    others = Ragged(owner, sizes).take(group).flat
+    return torch.from_numpy(np.stack([np.repeat(owner, sizes[group]), others]))
 
 
 @torch.no_grad()
@@ -427,7 +415,7 @@ def search_negatives(
         cosines = rows.to(kind) @ rounded[side].T
         cosines[shared[0, here] - first, shared[1, here]] = float("-inf")
         if kind == torch.float32:
-            return _first_highest(cosines)
+            return first_highest(cosines)
         return _first_highest_of(cosines, rows, candidates[side])
 
     starts = range(0, len(source), _BLOCK_ROWS)
@@ -437,7 +425,7 @@ def search_negatives(
     return torch.cat(found[: len(starts)]), torch.cat(found[len(starts) :])
 
 
-def _first_highest(values: Tensor) -> Tensor:
+def first_highest(values: Tensor) -> Tensor:
     """Column of each row's highest value, the first of equal ones; -1 where all are -inf."""
     highest, place = values.max(dim=1)
     return place.masked_fill(highest.isneginf(), -1)

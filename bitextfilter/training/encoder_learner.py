@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bitextfilter.arrays import Indices
+from bitextfilter.arrays import Indices, Integers
 from bitextfilter.encoders.base import Inputs, Network, Padded
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import padding_mask, rows_of
@@ -27,7 +26,6 @@ from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import (
     Corpus,
-    Pairs,
     Sentences,
     endless_batches,
     inputs_of,
@@ -35,6 +33,7 @@ from bitextfilter.training.data import (
     sharing,
 )
 from bitextfilter.training.loop import LazyAdam, Learner, Stream
+from bitextfilter.training.multilingual import MultilingualCorpus
 from bitextfilter.training.objectives import (
     HardNegatives,
     OutputLayer,
@@ -109,9 +108,7 @@ class EncoderLearner(Learner):
 
     def __init__(self, network: Network, settings: TrainingSettings, one_language: bool) -> None:
         """With ``one_language`` both sides are read as the source is."""
-        super().__init__()
-        self.network = network
-        self.settings = settings
+        super().__init__(network, settings)
         self.read_as = (0, 0) if one_language else (0, 1)
         dropout = VariationalDropout if settings.dropout_kind == "variational" else nn.Dropout
         network.dropout = dropout(settings.dropout)
@@ -125,7 +122,7 @@ class EncoderLearner(Learner):
         for number, table in enumerate(network.tables() if settings.drift else ()):
             self.register_buffer(f"initial{number}", table.weight.detach().clone())
 
-    def add_decoder(self, cell: str, counts: NDArray[np.int64], languages: int) -> None:
+    def add_decoder(self, cell: str, counts: Integers, languages: int) -> None:
         """Make a decoder of several languages, each with a begin mark of its own.
 
         ``counts (v,)``: times it writes each id, for the samples. SettingsError if the
@@ -281,7 +278,7 @@ class BilingualLearner(EncoderLearner):
         self,
         network: Network,
         cell: str,
-        counts: NDArray[np.int64],
+        counts: Integers,
         settings: TrainingSettings,
         one_language: bool = False,
     ) -> None:
@@ -376,19 +373,18 @@ class BilingualLearner(EncoderLearner):
         return self.written(embedding, sentences, table, side)
 
 
-def pair_stream(model: BilingualLearner, data: tuple[Pairs, dict[int, Sentences]]) -> Stream:
-    """Mini-batches of pairs, on the device that the network lies on.
+PairsAndLines = tuple[Corpus | MultilingualCorpus, dict[int, Sentences]]
+"""Training pairs and, by side, the sentences to autoencode instead of the pairs' side."""
 
-    ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
-    """
+
+def pair_stream(model: BilingualLearner, data: PairsAndLines) -> Stream:
+    """Mini-batches of pairs, on the device that the network lies on."""
     block = model.settings.mega_batch
     updates, interval = run_length(model.settings, data[0].rows, block)
     return Stream(updates, partial(mini_batches, model, data), interval, block)
 
 
-def mini_batches(
-    model: BilingualLearner, data: tuple[Pairs, dict[int, Sentences]], skip: int
-) -> Iterator[Batch]:
+def mini_batches(model: BilingualLearner, data: PairsAndLines, skip: int) -> Iterator[Batch]:
     """Endless batches from the ``skip``-th on; monolingual lines are mixed with their side's."""
     (pairs, monolingual), settings = data, model.settings
     size, device = settings.batch_size, model.device

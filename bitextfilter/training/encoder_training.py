@@ -12,19 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bitextfilter.arrays import Vectors
+from bitextfilter.arrays import Integers, Vectors
 from bitextfilter.encoders.base import Encoder, Network
 from bitextfilter.encoders.expressions import CombinationSettings
 from bitextfilter.encoders.protocol import SentenceEncoder
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.recovery import recover
-from bitextfilter.models.folders import (
-    SECOND,
-    read_config,
-)
+from bitextfilter.models.folders import SECOND, read_config
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import from_groups, group_rows, read_settings
 from bitextfilter.similarity.vectors import cosine_matrix, csls, margin_matrix
@@ -34,21 +30,15 @@ from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.text.vocabulary import END, RESERVED
-from bitextfilter.training.data import (
-    Corpus,
-    Pairs,
-    Sentences,
-    read_monolingual,
-    read_pairs,
-)
+from bitextfilter.training.data import Corpus, Sentences, drawn, read_monolingual, read_pairs
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.multilingual import (
     LanguageTexts,
-    TaughtPairs,
+    MultilingualCorpus,
     check_taught,
     check_width,
-    read_taught,
+    read_multilingual,
     taught_corpora,
 )
 from bitextfilter.training.runs import RECORD, NetworkConfig, TrainingFiles, TrainingRun
@@ -265,7 +255,7 @@ class EncoderTraining(TrainingRun):
         """See :meth:`TrainingRun.read`."""
         sources, targets, weights, _ = read_pairs(self.files.pairs)
         self.config = self.given.fitting(sum(weights))
-        lessons = read_taught(self.files.taught, self.files.languages)
+        lessons = read_multilingual((), self.files.languages, self.files.taught)
         self.processor = self._make_processor(
             *(side + more for side, more in zip((sources, targets), lessons.texts, strict=True))
         )
@@ -288,10 +278,12 @@ class EncoderTraining(TrainingRun):
         cell = getattr(self.config.shape, "cell", "lstm")
         counts, training = self._predicted_counts(), self.config.training
         model = BilingualLearner(self.network, cell, counts, training, self._one_language)
-        pairs: Pairs = self.corpus
+        pairs: Corpus | MultilingualCorpus = self.corpus
         if self.taught:
             model.add_scale()
-            pairs = TaughtPairs(self.corpus, self.taught)
+            source, target = self.processor.languages
+            of_pair = {(source, target): self.corpus}
+            pairs = MultilingualCorpus(of_pair, source, taught=self.taught)
         check_width(self.taught, self.network.dim)
         model.to(self._device)
         return model, pair_stream(model, (pairs, self.monolingual))
@@ -359,17 +351,6 @@ class EncoderTraining(TrainingRun):
         processor = self._processor_of(self.files.starts[0])
         groups = ["trigrams"] if processor.trigrams is not None else []
         self._check_replaced([*groups, "normalisation", "segmentation"])
-        self._check_other_starts(processor)
-        return processor
-
-    def _check_replaced(self, groups: Sequence[str]) -> None:
-        """Raise SettingsError for settings of these groups that the model to start from brings."""
-        record = self.files.starts[0] / RECORD
-        kept = read_settings(record) if record.exists() else {}
-        self.given.check_text(kept, "--start", groups)
-
-    def _check_other_starts(self, processor: TextProcessor) -> None:
-        """Raise SettingsError for a further model to start from with other subwords."""
         first, *others = self.files.starts
         for other in others:
             if self._processor_of(other).vocabulary.pieces != processor.vocabulary.pieces:
@@ -377,6 +358,13 @@ class EncoderTraining(TrainingRun):
                     f"{other} has other subwords than {first}, so that their vectors cannot be"
                     " mixed; train one from the other with --start"
                 )
+        return processor
+
+    def _check_replaced(self, groups: Sequence[str]) -> None:
+        """Raise SettingsError for settings of these groups that the model to start from brings."""
+        record = self.files.starts[0] / RECORD
+        kept = read_settings(record) if record.exists() else {}
+        self.given.check_text(kept, "--start", groups)
 
     def _processor_of(self, folder: Path) -> TextProcessor:
         """Load the text processing of a model.
@@ -416,7 +404,7 @@ class EncoderTraining(TrainingRun):
         use_vectors(network.piece_tables(), files.vectors, self.processor.vocabulary, note)
         return network
 
-    def _predicted_counts(self) -> NDArray[np.int64]:
+    def _predicted_counts(self) -> Integers:
         """Times the decoder predicts each id, ``(v,)``."""
         counts = np.zeros(len(self.processor.vocabulary), dtype=np.int64)
         for side in self.config.training.decoded_sides:
@@ -454,6 +442,5 @@ def distinct_sample(
     sides = []
     for sentences in (sources, targets):
         distinct = list(dict.fromkeys(sentences))
-        chosen = random.choice(len(distinct), min(BACKGROUND_ROWS, len(distinct)), replace=False)
-        sides.append([distinct[row] for row in sorted(chosen)])
+        sides.append([distinct[row] for row in drawn(len(distinct), BACKGROUND_ROWS, random)])
     return sides[0], sides[1]

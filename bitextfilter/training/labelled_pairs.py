@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.arrays import Indices, Mask, Scores, Vectors
 from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier
 from bitextfilter.pairs.compiled_words import WordRows
 from bitextfilter.pairs.word_classifier import WordClassifier
 from bitextfilter.pairs.word_network import WordSentences, padded
+from bitextfilter.scoring.model import distinct
 from bitextfilter.text.features import Cut, WordReader, bigrams, level_table, spellings
 from bitextfilter.training.settings import ClassifierTraining
 
@@ -44,7 +45,7 @@ class Grades:
 class LabelledPairs(ABC):
     """``n`` pairs in the form that one kind of classifier takes, with their quality."""
 
-    qualities: NDArray[np.float32]
+    qualities: Scores
     """``(n,)``: 1 for a translation, less for one with mistakes, 0 for any other pair."""
     versions: Indices | None
     """``(n,)``: the place of the same pair without its mistake; its own, if there is none. None if
@@ -66,7 +67,7 @@ class LabelledPairs(ABC):
         return sets
 
     @property
-    def labels(self) -> NDArray[np.bool_]:
+    def labels(self) -> Mask:
         """Whether each pair is known to be a translation without a mistake, ``(n,)``."""
         return np.asarray((self.qualities == 1) & (self.sets < 0))
 
@@ -106,9 +107,9 @@ class LabelledPairs(ABC):
 class LabelledVectors(LabelledPairs):
     """Labelled pairs for the classifier of sentences: their vectors, ``(n, dim)`` float32."""
 
-    source: NDArray[np.float32]
-    target: NDArray[np.float32]
-    qualities: NDArray[np.float32]
+    source: Vectors
+    target: Vectors
+    qualities: Scores
     versions: Indices | None = None
     grades: Grades | None = None
 
@@ -166,9 +167,7 @@ class WordSide:
         cut: Cut | None = None,
     ) -> WordSide:
         """Read the sentences of one side of pairs; *cut* divides words further."""
-        places: dict[str, int] = {}
-        rows = [places.setdefault(sentence, len(places)) for sentence in sentences]
-        different = list(places)
+        different, rows = distinct(sentences)
         reader = WordReader(cut)
         words, spaced = reader.read(different)
         vectors = _encoded(different, encode)
@@ -176,7 +175,7 @@ class WordSide:
             part = torch.from_numpy(vectors[start : start + _WINDOW].astype(np.float32))
             vectors[start : start + _WINDOW] = normalize(part, dim=1).half().numpy()
         return cls(
-            np.array(rows, dtype=np.int64),
+            rows,
             WordRows(words, spaced, spellings(reader.words)),
             _encoded(reader.words, encode),
             vectors,
@@ -208,7 +207,7 @@ class LabelledWords(LabelledPairs):
 
     source: WordSide
     target: WordSide
-    qualities: NDArray[np.float32]
+    qualities: Scores
     versions: Indices | None = None
     grades: Grades | None = None
     text: tuple[Sequence[str], Sequence[str]] = ((), ())

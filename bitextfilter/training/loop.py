@@ -141,6 +141,12 @@ class Learner(nn.Module, ABC):
     network: nn.Module
     """Validated and kept."""
     settings: LoopSettings
+    whole_layers = True
+    """Whether training in bfloat16 computes whole layers in it, not products alone."""
+
+    def __init__(self, network: nn.Module, settings: LoopSettings) -> None:
+        super().__init__()
+        self.network, self.settings = network, settings
 
     @property
     def narrow(self) -> bool:
@@ -176,7 +182,8 @@ class Learner(nn.Module, ABC):
 
     def backward(self, part: Any, share: float) -> dict[str, float]:
         """Add the gradients of *share* times the loss of a part; returns the losses times it."""
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.narrow):
+        narrow = self.whole_layers and self.narrow
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=narrow):
             losses = self(part)
         (self.weighted(losses) * share).backward()  # type: ignore[no-untyped-call]
         return {name: share * loss.item() for name, loss in losses.items()}

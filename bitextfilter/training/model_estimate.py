@@ -12,16 +12,12 @@ import numpy as np
 
 from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.files import read_lines
+from bitextfilter.search.bidirectional import bidirectional_search
 from bitextfilter.similarity.vectors import unit_rows
-from bitextfilter.training.classifier_examples import CANDIDATES, nearest
+from bitextfilter.training.classifier_examples import CANDIDATES
 from bitextfilter.training.loop import Progress
-from bitextfilter.training.model_training import (
-    Divided,
-    ModelConfig,
-    ModelFiles,
-    ModelTraining,
-)
-from bitextfilter.training.settings import TrainingSettings, count_updates
+from bitextfilter.training.model_training import Divided, ModelConfig, ModelFiles, ModelTraining
+from bitextfilter.training.settings import run_length
 
 _PAIRS = 4000
 """Pairs of the trial."""
@@ -93,7 +89,7 @@ def _trial(training: ModelTraining, parts: Divided, folder: Path) -> ModelTraini
 def _short(config: ModelConfig, pairs: int) -> ModelConfig:
     """Return the same settings for a few updates of the encoder, and an epoch of the classifier."""
     fitted = config.encoder.fitting(pairs).training
-    updates = min(_UPDATES, _updates_of(fitted, pairs))
+    updates = min(_UPDATES, run_length(fitted, pairs)[0])
     block = max(1, fitted.mega_batch)
     training = replace(fitted, updates=updates, validate_every=-(-updates // block) * block)
     classifier = {**config.classifier, "training": {**config.classifier["training"], "epochs": 1}}
@@ -102,18 +98,13 @@ def _short(config: ModelConfig, pairs: int) -> ModelConfig:
     )
 
 
-def _updates_of(fitted: TrainingSettings, pairs: int) -> int:
-    """Return the updates of an encoder's training."""
-    return fitted.updates or count_updates(pairs, fitted.passes, fitted.batch_size)
-
-
 def _encoder_seconds(trial: ModelTraining, config: ModelConfig, parts: Divided) -> float:
     """Train the encoder of the trial; returns the seconds of the whole training."""
     total, clock = sum(map(len, parts.files)), _Clock()
     trial.train_encoder(clock)
     times, mega = clock.times, config.encoder.training.mega_batch
     fitted = config.encoder.fitting(total).training
-    updates = _updates_of(fitted, total)
+    updates, _ = run_length(fitted, total)
     if len(times) <= _SOME + 1:
         return (times[-1] - clock.begun) * updates / len(times)
     *gaps, negatives = np.sort(np.diff(times)[:-1])  # before the longest, negatives are sought
@@ -156,5 +147,5 @@ def _search_seconds(training: ModelTraining, rows: int) -> float:
     normal = np.random.default_rng(1).standard_normal((fewer, 512))
     vectors = unit_rows(normal.astype(np.float32))
     begun = time.monotonic()
-    nearest(vectors, vectors, CANDIDATES, training.place.threads)
+    bidirectional_search(vectors, vectors, CANDIDATES, training.place.threads)
     return (time.monotonic() - begun) * (rows / fewer) ** 2

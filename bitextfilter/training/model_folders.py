@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from bitextfilter.models.folders import (
     CARD,
     SECOND,
     check_replaceable,
+    copy_files,
     read_config,
     write_config,
     writing_folder,
@@ -88,9 +88,7 @@ def _copy_encoder(folder: Path, draft: Path, more: Mapping[str, Any]) -> None:
     config = read_config(folder)
     processor = TextProcessor.load(folder, config)
     processor.save(draft)
-    for name in _KEPT_OF_BOTH:
-        if (folder / name).exists():
-            shutil.copyfile(folder / name, draft / name)
+    copy_files(folder, draft, _KEPT_OF_BOTH)
     write_config(draft, {**processor.config(), _ENCODER: config[_ENCODER], **more})
 
 
@@ -166,9 +164,7 @@ def _left(vocabulary: Vocabulary) -> tuple[Vocabulary, Indices]:
 
 def _copy_rest(folder: Path, draft: Path, languages: tuple[str, str]) -> None:
     """Copy the classifier, the pages, and of two languages the background sample and the grades."""
-    for name in _KEPT:
-        if (folder / name).exists():
-            shutil.copyfile(folder / name, draft / name)
+    copy_files(folder, draft, _KEPT)
     if grades := read_grades(folder, languages):
         write_grades(draft, grades)
     background = load_background(folder, names=languages)

@@ -23,7 +23,7 @@ from bitextfilter.evaluation.thresholds import (
     cuts_result,
     estimate_cuts,
 )
-from bitextfilter.io.files import make_folder, open_output, read_lines, write_whole
+from bitextfilter.io.files import make_folder, read_lines, write_whole
 from bitextfilter.io.records import paths_within, read_record, write_record
 from bitextfilter.models.folders import (
     ATTRIBUTION,
@@ -38,7 +38,12 @@ from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 from bitextfilter.settings import Settings, from_0, group_rows, none_of
-from bitextfilter.training.classifier_examples import PAIRS_PER_FILE, chosen, make_examples
+from bitextfilter.training.classifier_examples import (
+    PAIRS_PER_FILE,
+    chosen,
+    make_examples,
+    write_rows,
+)
 from bitextfilter.training.classifier_training import (
     ClassifierConfig,
     Contrast,
@@ -46,11 +51,10 @@ from bitextfilter.training.classifier_training import (
     GradedPairs,
     Negatives,
     described,
-    drawn,
     train_on_pairs,
     write_model,
 )
-from bitextfilter.training.data import PairFile
+from bitextfilter.training.data import PairFile, drawn
 from bitextfilter.training.encoder_training import EncoderConfig, EncoderTraining, validation_error
 from bitextfilter.training.loop import Course, Progress
 from bitextfilter.training.model_card import attribution_page, card_page
@@ -301,9 +305,9 @@ class ModelTraining:
         for name, files in groups.items():
             make_folder(self.place.work / name)
             for number, pairs in enumerate(files):
-                _write(self.place.work / name / f"{number:03}.tsv", pairs)
-        _write(self.place.work / "development.tsv", parts.development)
-        _write(self.place.work / "foreign.txt", [(text,) for text in self.files.foreign])
+                write_rows(self.place.work / name / f"{number:03}.tsv", pairs)
+        write_rows(self.place.work / "development.tsv", parts.development)
+        write_rows(self.place.work / "foreign.txt", [(text,) for text in self.files.foreign])
 
     def read_pairs(self) -> Divided:
         """Read the pairs of :meth:`write_pairs`."""
@@ -324,11 +328,10 @@ class ModelTraining:
         if self.encoder is not None:
             return {"error": self.recovery_error(self._load(self.encoder))}
         work, place = self.place.work, self.place
-        environment = Environment(work / "encoder", place.device, place.threads, _BITS)
-        resumed = Environment(
-            environment.output, place.device, place.threads, _BITS, environment.has_state,
-            place.note, report,
-        )  # fmt: skip
+        environment = Environment(
+            work / "encoder", place.device, place.threads, _BITS, note=place.note, report=report
+        )
+        resumed = replace(environment, resume=environment.has_state)
         pairs = [PairFile(str(path)) for path in self._paths("pairs")]
         files = TrainingFiles(self.languages, pairs, PairFile(str(work / "development.tsv")))
         progress = EncoderTraining(self.config.encoder, files, resumed).run()
@@ -454,11 +457,6 @@ class ModelTraining:
 
 
 _EXAMPLES = ("positives", "negatives", "contrasts")
-
-
-def _write(path: Path, pairs: Sequence[tuple[str, ...]]) -> None:
-    with open_output(path) as file:
-        file.writelines("\t".join(pair).encode() + b"\n" for pair in pairs)
 
 
 def _read(path: Path) -> list[Pair]:

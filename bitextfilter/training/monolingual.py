@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Integers, Vectors
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.io.drafts import temporary_folder, undisturbed
 from bitextfilter.io.records import parse_json
@@ -92,7 +93,7 @@ class Trained(NamedTuple):
     """An estimated model, and the discounts that it rests on."""
 
     model: NgramModel
-    discounts: NDArray[np.float64]
+    discounts: Floats
     """Of counts 1, 2, and 3 up, for each length of n-grams: shape ``(order, 3)``."""
     fallbacks: list[int]
     """The lengths whose counts of counts gave no discounts, so that they have ``FALLBACK``."""
@@ -101,10 +102,10 @@ class Trained(NamedTuple):
 class _Counts(NamedTuple):
     """The n-grams of one length, numbered as in Level, before smoothing."""
 
-    keys: NDArray[np.int64]
+    keys: Integers
     suffixes: NDArray[np.int32]
     """The number of the last n-1 words of each, on the level before; 0 for a unigram."""
-    seen: NDArray[np.int64]
+    seen: Integers
     """Times each stands in the text."""
 
 
@@ -123,7 +124,7 @@ def estimate(
     lower = np.full(1, 1 / (size - 1))  # <s> is never predicted
     kept = np.ones(1, dtype=bool)
     for n, level in enumerate(counts, 1):
-        adjusted: NDArray[np.int64] = level.seen.copy()
+        adjusted: Integers = level.seen.copy()
         if n < len(counts):  # Kneser-Ney: the number of distinct words before it, if there are any
             before = np.bincount(counts[n].suffixes, minlength=len(adjusted))
             np.copyto(adjusted, before, where=before > 0)
@@ -150,7 +151,7 @@ def estimate(
     return Trained(NgramModel(corpus.words, levels, units), discounts, fallbacks)
 
 
-def discounts_of(adjusted: NDArray[np.int64]) -> tuple[float, float, float] | None:
+def discounts_of(adjusted: Integers) -> tuple[float, float, float] | None:
     """Return the discounts of counts 1, 2, and 3 up, by Chen & Goodman 1998, equation (26).
 
     None where the *adjusted* counts give none that are above 0 and not above the count: they are
@@ -193,7 +194,7 @@ def _count(corpus: TokenCorpus, order: int) -> list[_Counts]:
     return counts
 
 
-def _log10(probabilities: NDArray[np.float64]) -> NDArray[np.float32]:
+def _log10(probabilities: Floats) -> NDArray[np.float32]:
     return np.log10(probabilities).astype(np.float32)
 
 
@@ -252,9 +253,9 @@ class WordVectors(NamedTuple):
     """Words, the most frequent first, with their vectors and counts."""
 
     words: list[str]
-    vectors: NDArray[np.float32]
+    vectors: Vectors
     """``(n, d)``."""
-    counts: NDArray[np.int64] | None
+    counts: Integers | None
     """Times each occurs, ``(n,)``; None where unknown."""
 
     def most_frequent(self, n: int) -> WordVectors:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Indices
+from bitextfilter.arrays import Floats, Indices
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import read_lines
 from bitextfilter.io.vectors import GivenVectors, check_count
@@ -114,10 +114,10 @@ class LanguageTexts:
 def read_multilingual(
     files: Sequence[LanguageFile], known: Sequence[str], taught: Sequence[TaughtFile] = ()
 ) -> LanguageTexts:
-    """Read all rows of some files, and of those that are taught.
+    """Read all rows of some files, perhaps none, and of those that are taught.
 
-    Raises the errors of :meth:`LanguageFile.texts` and of :func:`read_taught`, and InputError where
-    a language has no pair.
+    Raises the errors of :meth:`LanguageFile.texts` and ``GivenVectors``, and InputError where a
+    language has no pair, vectors and rows differ in number, or a vector is not finite.
     """
     places: list[dict[str, int]] = [{} for _ in known]
     read = LanguageTexts([])
@@ -127,28 +127,17 @@ def read_multilingual(
             raise InputError("no pairs to train on", file=file.source)
         read.rows.append((np.array(rows), file.weight))
     empty = [name for name, own in zip(known, places, strict=True) if not own]
-    if empty:
+    if files and empty:
         raise InputError(f"no pair has a sentence of {empty[0]}", file=files[0].source)
     read.taught = _taught(taught, known, places)
     read.texts = [list(own) for own in places]
     return read
 
 
-def read_taught(files: Sequence[TaughtFile], known: Sequence[str]) -> LanguageTexts:
-    """Read all rows of files that are taught, and no others.
-
-    Raises the errors of :meth:`LanguageFile.texts` and ``GivenVectors``, and InputError where
-    vectors and rows differ in number, or a vector is not finite.
-    """
-    places: list[dict[str, int]] = [{} for _ in known]
-    taught = _taught(files, known, places)
-    return LanguageTexts([list(own) for own in places], taught=taught)
-
-
 def _taught(
     files: Sequence[TaughtFile], known: Sequence[str], places: Sequence[dict[str, int]]
 ) -> list[TaughtRows]:
-    """See :func:`read_taught` and :func:`_rows`."""
+    """Read the files that are taught; see :func:`_rows`."""
     read = []
     for each in files:
         rows, vectors = list(_rows(each.file, known, places)), GivenVectors(each.vectors)
@@ -176,24 +165,23 @@ def _rows(
 
 
 def pair_corpora(
-    read: LanguageTexts, sentences: Sequence[Sentences], known: Sequence[str], longest: int
+    read: LanguageTexts,
+    sentences: Sequence[Sentences],
+    known: Sequence[str],
+    longest: int,
+    three_way: bool = False,
 ) -> dict[LanguagePair, Corpus]:
     """The distinct pairs of each two languages that have any, up to a length in pieces.
 
     *sentences*: those of ``read.texts``, as ids. A pair of several files has their highest weight.
+    *three_way*: rows in the first language and two others, by these two.
     """
-    every = combinations(range(len(known)), 2)
-    corpora = {(known[i], known[j]): _corpus(read, sentences, [i, j], longest) for i, j in every}
-    return {pair: corpus for pair, corpus in corpora.items() if len(corpus)}
-
-
-def three_way_corpora(
-    read: LanguageTexts, sentences: Sequence[Sentences], known: Sequence[str], longest: int
-) -> dict[LanguagePair, Corpus]:
-    """The distinct rows in the first language and two others, by these two: see pair_corpora."""
-    every = combinations(range(1, len(known)), 2)
-    corpora = {(known[i], known[j]): _corpus(read, sentences, [0, i, j], longest) for i, j in every}
-    return {pair: corpus for pair, corpus in corpora.items() if len(corpus)}
+    corpora = {}
+    for i, j in combinations(range(three_way, len(known)), 2):
+        corpus = _corpus(read, sentences, [0, i, j] if three_way else [i, j], longest)
+        if len(corpus):
+            corpora[known[i], known[j]] = corpus
+    return corpora
 
 
 def taught_corpora(
@@ -230,9 +218,7 @@ def _corpus(
     return Corpus(one, other, weights, None, third[0] if third else None).up_to(longest)
 
 
-def _distinct(
-    read: LanguageTexts, languages: list[int]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _distinct(read: LanguageTexts, languages: list[int]) -> tuple[Indices, Floats]:
     """Return distinct rows in some languages as places ``(n, languages)``, and their weights."""
     places, weights = [], []
     for rows, weight in read.rows:
@@ -251,7 +237,7 @@ def _distinct(
     return every[first], highest
 
 
-def chances(data: MultilingualCorpus, settings: TrainingSettings) -> NDArray[np.float64]:
+def chances(data: MultilingualCorpus, settings: TrainingSettings) -> Floats:
     """Chance of each corpus to be a mega-batch's, ``(corpora,)``; they sum to 1.
 
     Proportional to a power of its rows (Conneau & Lample 2019, section 3.1), apart for the pairs
@@ -263,7 +249,7 @@ def chances(data: MultilingualCorpus, settings: TrainingSettings) -> NDArray[np.
         + [2] * len(data.three_way)
         + [3] * len(data.taught)
     )
-    sizes: NDArray[np.float64] = rows**settings.language_exponent
+    sizes: Floats = rows**settings.language_exponent
     shares = [1.0, settings.without_first, settings.three_way, settings.taught]
     shares[1:] = [share * (kinds == kind).any() for kind, share in enumerate(shares[1:], 1)]
     shares[0] -= sum(shares[1:])
@@ -271,14 +257,14 @@ def chances(data: MultilingualCorpus, settings: TrainingSettings) -> NDArray[np.
         own = kinds == kind
         if own.any():
             sizes[own] *= share / sizes[own].sum()
-    total: NDArray[np.float64] = sizes / sizes.sum()
+    total: Floats = sizes / sizes.sum()
     return total
 
 
 _DRAWS = 4096
 
 
-def draw_corpora(chance: NDArray[np.float64], seed: int) -> Iterator[int]:
+def draw_corpora(chance: Floats, seed: int) -> Iterator[int]:
     """Yield endless places, each with its chance."""
     number = 0
     while True:
@@ -289,7 +275,7 @@ def draw_corpora(chance: NDArray[np.float64], seed: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class MultilingualCorpus:
-    """Parallel sentences of many languages."""
+    """Parallel sentences of many languages, or of two beside text that is taught."""
 
     pairs: Mapping[LanguagePair, Corpus]
     """By pair of languages."""
@@ -311,48 +297,22 @@ class MultilingualCorpus:
         return sum(corpus.rows for pair, corpus in self.pairs.items() if self.first in pair)
 
     def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
-        """Endless mega-batches, each of one corpus; see :func:`drawn_mega_batches`."""
-        return drawn_mega_batches(self.every, chances(self, settings), settings, skip)
+        """Endless mega-batches, each of a corpus drawn by its chance.
 
-
-@dataclass(frozen=True)
-class TaughtPairs:
-    """Pairs of two languages, and text that is taught."""
-
-    pairs: Corpus
-    taught: Sequence[Corpus]
-
-    @property
-    def rows(self) -> float:
-        """The weighted number of pairs."""
-        return self.pairs.rows
-
-    def mega_batches(self, settings: TrainingSettings, skip: int) -> Iterator[MegaBatch]:
-        """Endless mega-batches, each of one corpus; see :func:`drawn_mega_batches`."""
-        sizes = np.array([corpus.rows for corpus in self.taught]) ** settings.language_exponent
-        chance = np.concatenate([[1 - settings.taught], settings.taught * sizes / sizes.sum()])
-        return drawn_mega_batches([self.pairs, *self.taught], chance, settings, skip)
-
-
-def drawn_mega_batches(
-    every: Sequence[Corpus], chance: NDArray[np.float64], settings: TrainingSettings, skip: int
-) -> Iterator[MegaBatch]:
-    """Yield endless mega-batches, each of a corpus drawn by its *chance*.
-
-    Those of three languages have two thirds of the rows, so as many sentences as others. *skip*:
-    mini-batches passed over, a multiple of those in a mega-batch.
-    """
-    block = settings.mega_batch
-    draws = draw_corpora(chance, settings.seed)
-    before = np.bincount(list(islice(draws, skip // block)), minlength=len(every)) * block
-    batches: dict[int, Iterator[Indices]] = {}
-    for place in draws:
-        corpus = every[place]
-        if place not in batches:
-            size = max(1, 2 * settings.batch_size // max(2, len(corpus.sides)))
-            seed, done = settings.seed + 1000 * place, int(before[place])
-            batches[place] = corpus.batches(size, seed, done)
-        yield corpus, list(islice(batches[place], block))
+        Those of three languages have two thirds of the rows, so as many sentences as others.
+        *skip*: mini-batches passed over, a multiple of those in a mega-batch.
+        """
+        every, block = self.every, settings.mega_batch
+        draws = draw_corpora(chances(self, settings), settings.seed)
+        before = np.bincount(list(islice(draws, skip // block)), minlength=len(every)) * block
+        batches: dict[int, Iterator[Indices]] = {}
+        for place in draws:
+            corpus = every[place]
+            if place not in batches:
+                size = max(1, 2 * settings.batch_size // max(2, len(corpus.sides)))
+                seed, done = settings.seed + 1000 * place, int(before[place])
+                batches[place] = corpus.batches(size, seed, done)
+            yield corpus, list(islice(batches[place], block))
 
 
 def check_width(taught: Sequence[Corpus], width: int) -> None:

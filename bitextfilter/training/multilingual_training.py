@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -21,15 +20,11 @@ from bitextfilter.models.folders import (
     CALIBRATION,
     GRADES,
     SECOND,
+    copy_files,
     read_config,
     write_config,
 )
-from bitextfilter.scoring.background import (
-    BACKGROUND,
-    load_background,
-    load_samples,
-    save_samples,
-)
+from bitextfilter.scoring.background import BACKGROUND, load_background, load_samples, save_samples
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.thresholds import Grade
 from bitextfilter.similarity.vectors import NEIGHBOURS, csls, margin_matrix
@@ -37,11 +32,9 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import Segmenter, learn_segmenter, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
+from bitextfilter.training.data import drawn
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
-from bitextfilter.training.encoder_training import (
-    EncoderTraining,
-    validation_error,
-)
+from bitextfilter.training.encoder_training import EncoderTraining, validation_error
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.multilingual import (
     LanguageFile,
@@ -52,7 +45,6 @@ from bitextfilter.training.multilingual import (
     pair_corpora,
     read_multilingual,
     taught_corpora,
-    three_way_corpora,
 )
 from bitextfilter.training.start import start_with_more, train_rows_from
 
@@ -98,7 +90,7 @@ class MultilingualTraining(EncoderTraining):
         count = sum((rows[:, 0] >= 0).sum() * weight for rows, weight in read.rows)
         self.config = self.given.fitting(float(count))
         self._learn(read.texts)
-        sentences = []
+        sentences, self._samples = [], dict[str, list[str]]()
         for number, texts in enumerate(read.texts):
             sentences.append(self.as_ids(texts, known[number]))
             self._sample_of(number, texts)
@@ -106,7 +98,7 @@ class MultilingualTraining(EncoderTraining):
         longest = self.config.training.maximum_length
         pairs = pair_corpora(read, sentences, known, longest)
         wanted = self.config.training.three_way > 0
-        three = three_way_corpora(read, sentences, known, longest) if wanted else {}
+        three = pair_corpora(read, sentences, known, longest, wanted) if wanted else {}
         if wanted and not three:
             raise SettingsError("training.three_way has no effect: no row is in three languages")
         taught = taught_corpora(read, sentences, longest)
@@ -142,17 +134,14 @@ class MultilingualTraining(EncoderTraining):
         counts = np.minimum(size * shares / shares.sum(), most).astype(int)
         chosen = []
         for language, own, count in zip(self.files.languages, texts, counts, strict=True):
-            rows = sorted(random.choice(len(own), count, replace=False).tolist())
+            rows = drawn(len(own), count, random)
             chosen += [self.config.normalisation(own[row], language) for row in rows]
         return chosen
 
     def _sample_of(self, number: int, texts: list[str]) -> None:
         """Choose sentences of a language for the background sample."""
-        if not number:
-            self._samples: dict[str, list[str]] = {}
-        random = np.random.default_rng([self.config.training.seed, number])
-        rows = random.choice(len(texts), min(SAMPLE_ROWS, len(texts)), replace=False)
-        self._samples[self.files.languages[number]] = [texts[row] for row in sorted(rows)]
+        rows = drawn(len(texts), SAMPLE_ROWS, [self.config.training.seed, number])
+        self._samples[self.files.languages[number]] = [texts[row] for row in rows]
 
     def make_learner(self) -> tuple[EncoderLearner, Stream]:
         """See :meth:`TrainingRun.make_learner`."""
@@ -301,9 +290,7 @@ class LanguageAddition(MultilingualTraining):
             samples[name] = encoder.encode(self._samples[name], name)
         first = load_background(self._start, names=self._known[:2])
         save_samples(folder / BACKGROUND, samples, NEIGHBOURS if first is None else first.k)
-        for name in _COPIED:
-            if (self._start / name).exists():
-                shutil.copyfile(self._start / name, folder / name)
+        copy_files(self._start, folder, _COPIED)
         config, base = read_config(folder), read_config(self._start)
         parts = {part: base[part] for part in (_CLASSIFIER,) if part in base}
         write_config(folder, {**config, **parts})

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from bitextfilter.arrays import Integers
 from bitextfilter.models.layers import rows_of
+from bitextfilter.training.data import first_highest
 from bitextfilter.training.settings import TrainingSettings
 
 
@@ -203,14 +203,8 @@ def hardest_negatives(
         for side in (0, 1):
             with torch.autocast(source.device.type, enabled=False):
                 cosine = units[side][block] @ candidates[side].T
-            places[side].append(_first_highest(cosine.masked_fill(own, float("-inf"))))
+            places[side].append(first_highest(cosine.masked_fill(own, float("-inf"))))
     return torch.cat(places[0]), torch.cat(places[1])
-
-
-def _first_highest(values: Tensor) -> Tensor:
-    """Column of each row's highest value, the first of equal ones; -1 where all are -inf."""
-    place = values.argmax(1, keepdim=True)
-    return place.masked_fill(values.gather(1, place).isneginf(), -1).squeeze(1)
 
 
 def taken(vectors: Tensor, places: Tensor) -> HardNegatives:
@@ -230,7 +224,7 @@ def random_partners(same: Tensor, generator: torch.Generator) -> Tensor:
     size = len(same)
     chance = torch.rand(size, size, generator=generator, device=generator.device).to(same.device)
     own = torch.eye(size, dtype=torch.bool, device=same.device)
-    return _first_highest(chance.masked_fill(same | own, float("-inf")))
+    return first_highest(chance.masked_fill(same | own, float("-inf")))
 
 
 SAMPLING_POWER = 0.75
@@ -241,7 +235,7 @@ ADAPTIVE_CUTOFFS = (2000, 10000)
 class OutputLayer(nn.Module):
     """Layer from decoder states to the loss of the words they should predict."""
 
-    def __init__(self, dim: int, counts: NDArray[np.int64], settings: TrainingSettings) -> None:
+    def __init__(self, dim: int, counts: Integers, settings: TrainingSettings) -> None:
         super().__init__()
         self.settings = settings
         size = len(counts)

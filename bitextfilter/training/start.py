@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bitextfilter.arrays import Floats, Vectors
+from bitextfilter.arrays import Floats, Integers, Vectors
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.vectors import read_word_vectors, word_lines
@@ -306,7 +306,7 @@ def _frequent_words(sentences: Sequence[str]) -> list[str]:
     """Return the most frequent words of some sentences, the most frequent first."""
     reader = WordReader()
     rows, _ = reader.read(distinct(sentences)[0])
-    times: NDArray[np.int64] = np.bincount(rows.flat, minlength=len(reader.words))
+    times: Integers = np.bincount(rows.flat, minlength=len(reader.words))
     order = np.argsort(-times, kind="stable")[: _WORDS + 1]
     return [reader.words[place] for place in order if reader.words[place]]
 

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from bitextfilter.arrays import Floats
-from bitextfilter.errors import DeviceError, SettingsError
+from bitextfilter.errors import SettingsError, optional
 from bitextfilter.evaluation.result import Bootstrap, Estimate, estimates
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.settings import from_groups, group_rows
@@ -62,9 +61,7 @@ class TranslationLearner(Learner):
     settings: TranslatorSettings
 
     def __init__(self, network: TranslationNetwork, settings: TranslatorSettings) -> None:
-        super().__init__()
-        self.network = network
-        self.settings = settings
+        super().__init__(network, settings)
         network.dropout.part = settings.dropout
 
     def forward(self, batch: _Pairs) -> dict[str, Tensor]:
@@ -276,11 +273,8 @@ class Quality(NamedTuple):
 
 def check_bleu() -> Any:
     """Return sacreBLEU's metrics; DeviceError if it is not installed."""
-    try:
+    with optional("sacreBLEU is not installed;", "bleu"):
         from sacrebleu import metrics
-    except ImportError as error:
-        remedy = "pip install 'bitextfilter[bleu]'"
-        raise DeviceError(f"sacreBLEU is not installed; {remedy}") from error
     return metrics
 
 
@@ -318,7 +312,7 @@ def bleu_difference(
     return Estimate(*estimates([np.ones(len(references))], difference, bootstrap).tolist())
 
 
-def _sentence_counts(translations: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
+def _sentence_counts(translations: Sequence[str], references: Sequence[str]) -> Floats:
     """Return the counts that BLEU is made of, by sentence ``(n, 10)``.
 
     Matched n-grams of length 1 to 4, n-grams of these lengths, own length, reference's length.
@@ -329,7 +323,7 @@ def _sentence_counts(translations: Sequence[str], references: Sequence[str]) -> 
     return np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in found], np.float64)
 
 
-def _bleu_of(counts: NDArray[np.float64]) -> float:
+def _bleu_of(counts: Floats) -> float:
     """BLEU of sums of sentences' counts, ``(10,)``, smoothed as :func:`bleu` does."""
     whole = counts.astype(np.int64).tolist()
     found = check_bleu().BLEU.compute_bleu(whole[:4], whole[4:8], *whole[8:], smooth_method="exp")

@@ -38,7 +38,14 @@ from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent
 from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, from_1, setting
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.translation.network import Copier, Decoded, State, TokenRows, TranslationNetwork
+from bitextfilter.translation.network import (
+    Copier,
+    Decoded,
+    State,
+    TokenRows,
+    TranslationNetwork,
+    flat_places,
+)
 
 
 @dataclass(frozen=True)
@@ -179,18 +186,16 @@ class TransformerNetwork(TranslationNetwork):
 
     def start(self, sources: TokenRows, width: int) -> State:
         """See :meth:`TranslationNetwork.start`."""
-        return TransformerState(self, sources, width)
+        return TransformerState(self, sources)
 
 
 class TransformerState(State):
     """The keys and values of every layer."""
 
-    def __init__(self, network: TransformerNetwork, sources: TokenRows, width: int) -> None:
+    def __init__(self, network: TransformerNetwork, sources: TokenRows) -> None:
         self._network = network
         self._memory, self._mask = network.encode(sources)
         self._caches = [_Cache() for _ in self._memory]
-        first = torch.arange(len(sources.ids), device=sources.ids.device) * width
-        self._first = first[:, None]
         self._written = 0
 
     def step(self, tokens: Tensor) -> Decoded:
@@ -204,7 +209,7 @@ class TransformerState(State):
 
     def select(self, parents: Tensor) -> None:
         """See :meth:`State.select`."""
-        rows = (self._first + parents).flatten()
+        rows = flat_places(parents)
         for cache in self._caches:
             cache.select(rows)
 
@@ -325,7 +330,6 @@ class RecurrentState(State):
         self._network, self._ids = network, sources.ids
         self._memories, hidden = network.encode(sources)
         self._hidden: Hidden = tuple(part.repeat_interleave(width, dim=1) for part in hidden)
-        self._first = torch.arange(len(sources.ids), device=sources.ids.device)[:, None] * width
 
     def step(self, tokens: Tensor) -> Decoded:
         """See :meth:`State.step`."""
@@ -337,7 +341,7 @@ class RecurrentState(State):
 
     def select(self, parents: Tensor) -> None:
         """See :meth:`State.select`."""
-        rows = (self._first + parents).flatten()
+        rows = flat_places(parents)
         self._hidden = tuple(part[:, rows] for part in self._hidden)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +17,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.io.records import parse_json
-from bitextfilter.models.foreign import LANGUAGES, NETWORK, translator_languages
+from bitextfilter.arrays import Floats
+from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError, optional
+from bitextfilter.models.foreign import LANGUAGES, NETWORK, read_json, translator_languages
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SEGMENTERS, Segmenter
 from bitextfilter.translation.network import shaped_blocks
@@ -167,16 +166,9 @@ def _are_texts(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
-def _json(path: Path) -> Any:
-    try:
-        return parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: unreadable: {error}") from error
-
-
 def _settings(path: Path) -> dict[str, Any]:
     """Return the object in a file of JSON. Raises ModelError."""
-    found = _json(path)
+    found = read_json(path)
     if not isinstance(found, dict):
         raise ModelError(f"{path}: no object of JSON")
     return found
@@ -185,7 +177,7 @@ def _settings(path: Path) -> dict[str, Any]:
 def _read_tokens(path: Path) -> list[str]:
     """Return the tokens of a vocabulary. Raises ModelError."""
     if path.suffix == ".json":
-        found = _json(path)
+        found = read_json(path)
         if not _are_texts(found):
             raise ModelError(f"{path}: no list of tokens")
         return list(found)
@@ -209,7 +201,7 @@ Tokens = list[str]
 
 
 class Ctranslate2Translator:
-    """A network of CTranslate2 between sentencepiece models; see ``AnyTranslator``.
+    """A network of CTranslate2 between sentencepiece models; see ``Translator``.
 
     Each sentence, and each pair, is computed alone and by one thread: in batches, rounding to int8
     moves scores by up to 0.01. So every result depends on its sentence and the model alone, to the
@@ -249,10 +241,7 @@ class Ctranslate2Translator:
         settings: SearchSettings | None = None,
         templates: Sequence[str] | None = None,
     ) -> list[Translation]:
-        """Translate ``n`` sentences of the source language, in their order.
-
-        Raises SettingsError for templates and samples, which these translators do not have.
-        """
+        """See :meth:`Translator.translate`; SettingsError for templates and samples."""
         settings = settings or SearchSettings()
         if templates is not None or settings.sample:
             what = "templates" if settings.sample is False else "samples (--sample)"
@@ -277,11 +266,10 @@ class Ctranslate2Translator:
         sources: Sequence[str],
         targets: Sequence[str],
         templates: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
-        """Mean natural-log probability of the tokens of each target given its source: ``(n,)``.
+    ) -> Floats:
+        """See :meth:`Translator.log_probabilities`; SettingsError for templates.
 
-        The end mark counts. Sentences are truncated to the positions that the network has. Raises
-        SettingsError for templates.
+        Sentences are truncated to the positions that the network has.
         """
         if templates is not None:
             raise SettingsError(f"{self._folder}: translators of CTranslate2 have no templates")
@@ -291,21 +279,19 @@ class Ctranslate2Translator:
     def pair_scorer(
         self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
     ) -> TranslationScorer:
-        """Segment the sentences of both sides, once, and return a scorer of their pairs.
-
-        ``longest``: sentences are truncated to this many subwords, or to what the network reads.
-        """
+        """See :meth:`Translator.pair_scorer`; sentences are truncated to what the network reads."""
         sides = zip(self._segmenters, (sources, targets), strict=True)
         source, target = (segmenter.segment_all(texts) for segmenter, texts in sides)
         limits = [limit for limit in (longest, self._longest) if limit is not None]
         return TranslationScorer(self._costs, (source, target), min(limits, default=None))
 
-    def _costs(self, sides: Sequence[Sequence[Tokens]]) -> NDArray[np.float64]:
+    def _costs(self, sides: Sequence[Sequence[Tokens]]) -> Floats:
         """Return the costs of targets given sources; see :meth:`log_probabilities`."""
         out = np.empty(len(sides[0]))
         lengths = [len(source) + len(target) for source, target in zip(*sides, strict=True)]
         order, prefix = np.argsort(lengths, kind="stable")[::-1], list(self._marks.target)
-        for items in self._parts(order.tolist()):
+        size, every = _TASKS * self._threads, order.tolist()
+        for items in (every[start : start + size] for start in range(0, len(every), size)):
             found = self._run(
                 "score_batch",
                 [self._source(sides[0][item]) for item in items],
@@ -316,10 +302,6 @@ class Ctranslate2Translator:
         if not np.isfinite(out).all():
             raise ModelError(f"{self._folder}: its scores are not finite numbers")
         return out
-
-    def _parts(self, items: list[int]) -> Iterator[list[int]]:
-        size = _TASKS * self._threads
-        yield from (items[start : start + size] for start in range(0, len(items), size))
 
     def _source(self, tokens: Tokens) -> Tokens:
         """Return a source with its marks; never without a token."""
@@ -377,11 +359,8 @@ def _segmenter(path: Path) -> Segmenter:
 
 def _network(folder: Path, threads: int) -> Any:
     """Load the network."""
-    try:
+    with optional("the package ctranslate2 is missing:", "ctranslate2"):
         import ctranslate2
-    except ImportError as error:
-        message = "the package ctranslate2 is missing: pip install 'bitextfilter[ctranslate2]'"
-        raise DeviceError(message) from error
     ctranslate2.set_log_level(logging.ERROR)
     try:
         return ctranslate2.Translator(

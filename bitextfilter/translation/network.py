@@ -24,11 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bitextfilter.arrays import Ids
+from bitextfilter.arrays import Ids, Indices, Integers
 from bitextfilter.models.layers import ByteDropout, NarrowLinear, narrow_linear_layers
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.vocabulary import BEGIN, END, PAD
@@ -138,6 +137,15 @@ class State(ABC):
         """Keep these hypotheses, given by their places among the sentence's ``k``: ``(n, k)``."""
 
 
+def flat_places(parents: Tensor) -> Tensor:
+    """Return the places ``(n * k,)``, among all hypotheses, of those that *parents* ``(n, k)`` are.
+
+    See :meth:`State.select`.
+    """
+    first = torch.arange(len(parents), device=parents.device)[:, None] * parents.shape[1]
+    return (first + parents).flatten()
+
+
 class TranslationNetwork(nn.Module, ABC):
     """An encoder of the source, a decoder of the target, and one table of subword vectors.
 
@@ -190,21 +198,21 @@ ROWS, FULL = 64, 64
 class ShapedBlock(NamedTuple):
     """Some items of one shape."""
 
-    items: NDArray[np.int64]
+    items: Indices
     """Places of the items, at most ``rows``."""
     rows: int
     shape: tuple[int, ...]
     """The rounded length of each side."""
 
 
-def rounded(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def rounded(lengths: Integers) -> Integers:
     """Round lengths up."""
     top = int(LADDER[-1])
     rungs = LADDER[np.minimum(np.searchsorted(LADDER, lengths), len(LADDER) - 1)]
     return np.where(lengths > top, -(-lengths // top) * top, rungs)
 
 
-def shaped_blocks(lengths: NDArray[np.int64], most: int = ROWS) -> list[ShapedBlock]:
+def shaped_blocks(lengths: Integers, most: int = ROWS) -> list[ShapedBlock]:
     """Sort items into blocks by the lengths of their sides, ``(n, sides)``.
 
     Long ones come first, so that threads end together; each item is in exactly one block.
@@ -260,41 +268,27 @@ class SearchResult(NamedTuple):
     """True where it ended by itself, False where it reached the greatest length."""
 
 
-class Chooser(ABC):
-    """Chooses the next tokens of hypotheses."""
-
-    width: int
-    """k"""
-
-    @abstractmethod
-    def begin(self, rows: int, device: torch.device) -> Tensor:
-        """Sums ``(n, k)`` of hypotheses with no token."""
-
-    @abstractmethod
-    def choose(self, now: Hypotheses, steps: Tensor, position: int) -> tuple[Tensor, Tensor]:
-        """Parents and tokens, ``(n, k)`` each, from log-probabilities ``steps (n, k, v)``.
-
-        Forbidden tokens have -inf; an ended hypothesis goes on with PAD, at no cost.
-        """
-
-
-class Beam(Chooser):
+class Beam:
     """The best ``k`` hypotheses by score, ended or not; with k = 1 greedy search.
 
     The first is always the one of greedy search, so that no beam finds worse than that does.
     """
 
     def __init__(self, width: int) -> None:
+        """``width``: k."""
         self.width = width
 
     def begin(self, rows: int, device: torch.device) -> Tensor:
-        """See :meth:`Chooser.begin`: one hypothesis, and room for more."""
+        """Sums ``(n, k)`` of hypotheses with no token: one hypothesis, and room for more."""
         sums = torch.full((rows, self.width), float("-inf"), device=device)
         sums[:, 0] = 0
         return sums
 
     def choose(self, now: Hypotheses, steps: Tensor, position: int) -> tuple[Tensor, Tensor]:
-        """See :meth:`Chooser.choose`."""
+        """Parents and tokens, ``(n, k)`` each, from log-probabilities ``steps (n, k, v)``.
+
+        Forbidden tokens have -inf; an ended hypothesis goes on with PAD, at no cost.
+        """
         if steps.device.type == "cpu":  # numpy takes a tenth of the time
             greedy = torch.from_numpy(steps[:, 0].numpy().argmax(axis=1))[:, None]
         else:
@@ -307,7 +301,7 @@ class Beam(Chooser):
         return chosen // steps.shape[2], chosen % steps.shape[2]
 
 
-class Sampler(Chooser):
+class Sampler:
     """Independent samples from the model, by the inverse of the cumulative distribution."""
 
     def __init__(self, chances: Tensor, temperature: float = 1.0) -> None:
@@ -317,11 +311,11 @@ class Sampler(Chooser):
         self._temperature = temperature
 
     def begin(self, rows: int, device: torch.device) -> Tensor:
-        """See :meth:`Chooser.begin`: all of them."""
+        """See :meth:`Beam.begin`; here all of them."""
         return torch.zeros(rows, self.width, device=device)
 
     def choose(self, now: Hypotheses, steps: Tensor, position: int) -> tuple[Tensor, Tensor]:
-        """See :meth:`Chooser.choose`."""
+        """See :meth:`Beam.choose`."""
         shares = (steps.double() / self._temperature).softmax(dim=2)
         sums = shares.cumsum(dim=2)
         wanted = self._chances[:, :, position, None] * sums[:, :, -1:]
@@ -344,7 +338,11 @@ class Limits:
 
 
 def search_translations(
-    network: TranslationNetwork, sources: TokenRows, real: Tensor, chooser: Chooser, limits: Limits
+    network: TranslationNetwork,
+    sources: TokenRows,
+    real: Tensor,
+    chooser: Beam | Sampler,
+    limits: Limits,
 ) -> SearchResult:
     """Search translations within limits.
 

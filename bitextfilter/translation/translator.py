@@ -9,22 +9,22 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from bitextfilter.arrays import Ids
-from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.arrays import Floats, Ids, Indices
+from bitextfilter.errors import ModelError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type, resolve_device
 from bitextfilter.models.folders import read_config
 from bitextfilter.models.foreign import CTRANSLATE2
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.models.registry import Registry
+from bitextfilter.settings import Settings, from_1, setting
 from bitextfilter.text.parses import template_sides
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import WORD_START
@@ -32,7 +32,6 @@ from bitextfilter.text.vocabulary import BEGIN, END, PAD, RESERVED
 from bitextfilter.translation.network import (
     ROWS,
     Beam,
-    Chooser,
     Limits,
     Sampler,
     SearchResult,
@@ -43,6 +42,9 @@ from bitextfilter.translation.network import (
     shaped_blocks,
     token_rows,
 )
+
+if TYPE_CHECKING:
+    from bitextfilter.translation.ctranslate2_translator import Ctranslate2Translator
 
 POSITIONS = 8
 """Positions whose logits are in memory at a time."""
@@ -76,9 +78,7 @@ def log_probabilities(
     return total / (targets.lengths + 1)
 
 
-def dual_cross_entropy(
-    forward: NDArray[np.float64], backward: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def dual_cross_entropy(forward: Floats, backward: Floats) -> Floats:
     """Dual conditional cross-entropy of pairs (Junczys-Dowmunt 2018, eq. 1 and 2): ``(n,)``.
 
     exp(-(|H_A - H_B| + (H_A + H_B) / 2)), from 0 to 1, higher is better: both models must find the
@@ -89,7 +89,7 @@ def dual_cross_entropy(
             sources given the targets, -H_A and -H_B, ``(n,)`` each.
     """
     distance = np.abs(forward - backward) - (forward + backward) / 2
-    score: NDArray[np.float64] = np.exp(-distance)
+    score: Floats = np.exp(-distance)
     return score
 
 
@@ -98,7 +98,7 @@ class TranslationScorer:
 
     def __init__(
         self,
-        costs: Callable[[tuple[Sequence[Any], Sequence[Any]]], NDArray[np.float64]],
+        costs: Callable[[tuple[Sequence[Any], Sequence[Any]]], Floats],
         sides: tuple[Sequence[Any], Sequence[Any]],
         longest: int | None,
     ) -> None:
@@ -113,7 +113,7 @@ class TranslationScorer:
         )
         """The truncated sentences of each side: ``(n,)``."""
 
-    def __call__(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    def __call__(self, rows: Indices, columns: Indices) -> Floats:
         """Score sources and targets at places ``(n,)``; see :func:`log_probabilities`."""
         left, right = self._sides
         return self._costs(([left[row] for row in rows], [right[column] for column in columns]))
@@ -126,26 +126,18 @@ GPU_ROWS = 256
 
 
 @dataclass(frozen=True)
-class SearchSettings:
+class SearchSettings(Settings):
     """Settings of a search for translations."""
 
-    width: int = 5
-    """Width of the beam (1 is greedy search), or the number of samples."""
-    maximum_length: int = 256
-    """Longest source read, and longest translation written, in subwords. A translation also has at
-    most 2 n + 10 subwords, n being the source's length (rounded up as blocks round it)."""
+    width: int = from_1(5, "of the beam (1 is greedy search), or the number of samples")
+    maximum_length: int = from_1(256, "subwords read of a source, and written in a translation")
+    """A translation also has at most 2 n + 10 subwords, n being the source's length (rounded up as
+    blocks round it)."""
     sample: bool = False
-    temperature: float = 1.0
-    """Temperature of sampling; below 1, likely tokens become likelier."""
+    temperature: float = setting(
+        1.0, "of sampling; below 1, likely tokens become likelier", within="> 0"
+    )
     seed: int = 1
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for a value out of range."""
-        for name in ("width", "maximum_length"):
-            if type(size := getattr(self, name)) is not int or size < 1:
-                raise SettingsError(f"{name} must be a whole number of at least 1, not {size!r}")
-        if not self.temperature > 0:
-            raise SettingsError(f"temperature must be above 0, not {self.temperature}")
 
 
 class Hypothesis(NamedTuple):
@@ -171,36 +163,6 @@ class Translation(NamedTuple):
         return self.hypotheses[0].text if self.hypotheses else ""
 
 
-class AnyTranslator(Protocol):
-    """Anything that translates, and tells the cost of a given translation."""
-
-    processor: TextProcessor
-    device: torch.device
-    packages: tuple[str, ...]
-    """Optional packages that results depend on."""
-
-    def translate(
-        self,
-        sentences: Sequence[str],
-        settings: SearchSettings | None = None,
-        templates: Sequence[str] | None = None,
-    ) -> list[Translation]:
-        """See :meth:`Translator.translate`."""
-
-    def log_probabilities(
-        self,
-        sources: Sequence[str],
-        targets: Sequence[str],
-        templates: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
-        """See :meth:`Translator.log_probabilities`."""
-
-    def pair_scorer(
-        self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
-    ) -> TranslationScorer:
-        """See :meth:`Translator.pair_scorer`."""
-
-
 class Translator:
     """A translation network and its text processing.
 
@@ -209,6 +171,7 @@ class Translator:
     """
 
     packages: tuple[str, ...] = ()
+    """Optional packages that results depend on."""
 
     def __init__(
         self,
@@ -266,7 +229,7 @@ class Translator:
         sources: Sequence[str],
         targets: Sequence[str],
         templates: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Mean natural-log probability of the tokens of each target given its source: ``(n,)``.
 
         See :func:`~bitextfilter.translation.translator.log_probabilities`, and for ``templates``
@@ -294,7 +257,7 @@ class Translator:
         sides = zip(texts, self.processor.languages, strict=True)
         return [self.processor.ids(some, language) for some, language in sides]
 
-    def _costs(self, sides: Sequence[Sequence[Ids]]) -> NDArray[np.float64]:
+    def _costs(self, sides: Sequence[Sequence[Ids]]) -> Floats:
         out = np.empty(len(sides[0]))
 
         def run(block: ShapedBlock) -> None:
@@ -321,7 +284,7 @@ class Translator:
         source = source._replace(templates=template[0] if template else None)
         real = torch.arange(block.rows, device=self.device) < len(block.items)
         longest = min(2 * block.shape[0] + 10, settings.maximum_length)
-        chooser: Chooser = Beam(settings.width)
+        chooser: Beam | Sampler = Beam(settings.width)
         if settings.sample:
             chances = _chances(
                 [sides[0][item] for item in block.items], block.rows, longest, settings
@@ -380,6 +343,9 @@ TEMPLATED = ("controlled",)
 """Architectures that follow templates; their settings have ``symbols``, the size of the table."""
 
 
+AnyTranslator: TypeAlias = "Translator | Ctranslate2Translator"
+
+
 def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> AnyTranslator:
     """Load the translator of a model folder, ours or CTranslate2's.
 
@@ -388,7 +354,8 @@ def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> AnyT
     On devices that multiply bfloat16 fast, matrices are multiplied in bfloat16: scores then change
     by some thousandths, reproducibly.
     """
-    if _is_foreign(folder):
+    section = read_config(folder).get("translator")
+    if isinstance(section, dict) and section.get("architecture") == CTRANSLATE2:
         from bitextfilter.translation.ctranslate2_translator import Ctranslate2Translator
 
         return Ctranslate2Translator(folder, device, threads)
@@ -401,9 +368,3 @@ def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> AnyT
     if product_type(resolve_device(device)) == torch.bfloat16:
         model.network.eval().narrow()
     return Translator(model.processor, model.network, device, threads)
-
-
-def _is_foreign(folder: Path) -> bool:
-    """Whether the translator of a model folder is of another library."""
-    section = read_config(folder).get("translator")
-    return isinstance(section, dict) and section.get("architecture") == CTRANSLATE2

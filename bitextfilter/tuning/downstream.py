@@ -25,7 +25,7 @@ from bitextfilter.io.records import file_digest, read_record, write_record
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.runs import Environment, TrainingFiles
-from bitextfilter.training.settings import count_updates
+from bitextfilter.training.settings import run_length
 from bitextfilter.training.translator_training import (
     TranslatorConfig,
     TranslatorTraining,
@@ -219,11 +219,9 @@ class Experiment:
     @cached_property
     def updates(self) -> int:
         """Updates of each training."""
-        words, settings, found = self._task.words, self._task.config.training, self._survey
-        if settings.updates:
-            return settings.updates
-        rows = found.rows * min(1.0, words / max(1, found.words))
-        return count_updates(rows, settings.passes, settings.batch_size)
+        found = self._survey
+        rows = found.rows * min(1.0, self._task.words / max(1, found.words))
+        return run_length(self._task.config.training, rows)[0]
 
     @cached_property
     def _text(self) -> TextProcessor:

@@ -25,6 +25,7 @@ from bitextfilter.io.rows import Columns, Row, WantedColumn, is_blank, number_of
 from bitextfilter.io.spill import Spill
 from bitextfilter.text.segment import sample
 from bitextfilter.text.words import count_words as words_of
+from bitextfilter.training.data import drawn
 
 WINDOW_ROWS = 8192
 """Rows read at a time."""
@@ -233,7 +234,4 @@ def rule_columns(rules: Sequence[Rule]) -> dict[str, int]:
 
 def sample_lines(lines: list[bytes], count: int | None, seed: int) -> list[bytes]:
     """Draw *count* lines, in their order; all if there are fewer."""
-    if count is None or count >= len(lines):
-        return lines
-    chosen = np.random.default_rng(seed).choice(len(lines), count, replace=False)
-    return [lines[place] for place in sorted(chosen.tolist())]
+    return lines if count is None else [lines[row] for row in drawn(len(lines), count, seed)]

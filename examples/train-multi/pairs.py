@@ -86,12 +86,13 @@ def main(folder: str, output: Path, files: list[str]) -> None:
             related, lexicon = recipe.near_words(model, known)
             material = replace(material, related=related, lexicon=lexicon)
             wrong.update(recipe.hard(model, sorted(known)))
-        fine |= recipe.contrasts(recipe.noise([own], recipe.CONTRASTS, material), known)
-        wrong.update(pair for pair, *_ in recipe.noise([own], recipe.NEGATIVES, material))
+        fine |= recipe.contrasts(recipe.noise([own], material, recipe.CONTRASTS), known)
+        wrong.update(pair for pair, *_ in recipe.noise([own], material, recipe.NEGATIVES))
         positives |= known
     recipe.write_examples(output, positives, wrong, fine)
     every = [text for side in read.texts for text in side]
-    recipe.write(output / "text.tsv", list(zip_longest(every[::2], every[1::2], fillvalue=".")))
+    rows = zip_longest(every[::2], every[1::2], fillvalue=".")
+    recipe.write_rows(output / "text.tsv", sorted(rows))
 
 
 if __name__ == "__main__":

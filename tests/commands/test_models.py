@@ -25,7 +25,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.models import folders
 from bitextfilter.models.checkpoint import load_tensors, save_tensors
 from bitextfilter.models.folders import model_digest, writing_folder
-from bitextfilter.models.packages import PACKAGED
+from bitextfilter.models.foreign import PACKAGED
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import Threshold, read_thresholds, write_thresholds

@@ -15,7 +15,7 @@ from toys import sentences
 from bitextfilter.errors import DeviceError, ModelError, SettingsError
 from bitextfilter.io.records import write_digests
 from bitextfilter.models.folders import full_model_digest, named_digest
-from bitextfilter.models.packages import PACKAGED
+from bitextfilter.models.foreign import PACKAGED
 from bitextfilter.scoring.model import load
 
 SOURCES, TARGETS = sentences(120, 7, lengths=(3, 12))

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from bitextfilter.arrays import Floats
 from bitextfilter.evaluation.filtering import (
+    Contrast,
     FilteringFigure,
     Labelled,
-    average_precision,
+    mean_precision,
     measure_filtering,
     roc_auc,
+    score_cells,
 )
 from bitextfilter.evaluation.result import Bootstrap, resamples
 from bitextfilter.evaluation.thresholds import CUT_FIGURES, RECALLS, Cut, CutSettings, estimate_cuts
@@ -42,6 +44,11 @@ def naive_average_precision(clean: Sequence[float], noise: Sequence[float]) -> f
         total += (recall - recall_before) * right / (right + wrong)
         recall_before = recall
     return total
+
+
+def average_precision(clean: Floats, noise: Floats) -> float:
+    (one, right), (other, wrong) = score_cells(clean), score_cells(noise)
+    return mean_precision(right, Contrast(one, other).not_below(wrong), right.sum())
 
 
 def naive_cut(clean: Sequence[float], noise: Sequence[float], cut: float) -> dict[str, float]:

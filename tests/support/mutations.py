@@ -106,7 +106,7 @@ _MISTAKES = {
          "margin - right - _row_cosine(source, for_source.vectors)"),
         ("margin loss, hardest negatives (Wieting & Gimpel 2018, section 5)",
          "the easiest are taken",
-         "place = values.argmax(1, keepdim=True)", "place = values.argmin(1, keepdim=True)"),
+         "first_highest(cosine.masked_fill(", "first_highest((-cosine).masked_fill("),
         ("negatives of the same side, or of the other", "the other way round",
          '{"same": units, "other": units[::-1]}', '{"same": units[::-1], "other": units}'),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bitextfilter.io.records import file_digest
 from bitextfilter.models.folders import PRETRAINED, write_config
-from bitextfilter.models.packages import PACKAGED, Package
+from bitextfilter.models.foreign import PACKAGED, Package
 
 DIM = 16
 

@@ -75,7 +75,8 @@ def test_it_learns_the_grades(quality: float) -> None:
     assert min(report.losses) == report.losses[STRENGTHS.index(report.strength)]
 
 
-def test_the_fit_is_that_of_an_independent_optimiser() -> None:
+def test_the_fit_is_that_of_an_independent_optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptation, "STRENGTHS", [10.0])
     (pairs, groups), network = toy(), classifier(0.0)
     old = copy.deepcopy(network)
     hidden = hidden_rows(network, pairs).numpy()
@@ -90,17 +91,18 @@ def test_the_fit_is_that_of_an_independent_optimiser() -> None:
 
     start = np.concatenate([weight[0], bias, [0.0]])
     expected = minimize(loss, start, method="BFGS", options={"gtol": 1e-6}).fun
-    adapt_output(network, graded(pairs, groups, OFFSETS), 1, strengths=[10.0])
+    adapt_output(network, graded(pairs, groups, OFFSETS), 1)
     layer = [each.detach().double().numpy().ravel() for each in network.output_layer.parameters()]
     found = np.concatenate([*layer, [math.log(float(network.temperature))]])
     assert loss(found) == pytest.approx(expected, rel=1e-4) and loss(start) > expected * 1.05
 
 
-def test_a_strong_ridge_keeps_the_order() -> None:
+def test_a_strong_ridge_keeps_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptation, "STRENGTHS", [math.inf])
     (pairs, groups), network = toy(), classifier()
     before = levels(network, pairs)
     weight = network.output_layer.weight.detach().clone()
-    report = adapt_output(network, graded(pairs, groups), 1, strengths=[math.inf])
+    report = adapt_output(network, graded(pairs, groups), 1)
     assert torch.equal(network.output_layer.weight, weight)
     assert math.isinf(report.strength)
     after = levels(network, pairs)
@@ -109,11 +111,14 @@ def test_a_strong_ridge_keeps_the_order() -> None:
 
 
 @pytest.mark.usefixtures("hasty")
-def test_the_same_seed_gives_the_same_layer_and_the_rest_stays() -> None:
+def test_the_same_seed_gives_the_same_layer_and_the_rest_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(adaptation, "STRENGTHS", [1.0, 100.0])
     pairs, groups = toy()
     networks = [classifier(), classifier()]
     for network in networks:
-        adapt_output(network, graded(pairs, groups), 1, strengths=[1.0, 100.0])
+        adapt_output(network, graded(pairs, groups), 1)
     states = [network.state_dict() for network in networks]
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
     fresh = classifier().state_dict()

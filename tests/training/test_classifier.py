@@ -27,7 +27,8 @@ from bitextfilter.training.classifier import (
     split_groups,
     train_classifier,
 )
-from bitextfilter.training.classifier_training import Negatives, drawn, last_of_best, repaired
+from bitextfilter.training.classifier_training import Negatives, last_of_best, repaired
+from bitextfilter.training.data import drawn
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.training.loop import Course, Progress
 from bitextfilter.training.settings import ClassifierTraining

@@ -58,7 +58,7 @@ def test_what_a_language_lacks_is_not_made() -> None:
     negated = [(f"{source} {word}", f"{target} {word}") for word in "abcdefgh"]
     for languages, negations in (("xx", "yy"), False), (("en", "de"), True):
         versions = [*maker.NEGATIVES, *maker.CONTRASTS]
-        noisy = list(maker.noise([[*pairs, *negated]], versions, NoiseSettings(languages)))
+        noisy = maker.noise([[*pairs, *negated]], NoiseSettings(languages), versions)
         made = [pair for pair, *_ in noisy]
         assert len(made) >= 2 * len(pairs)
         dropped = {(s.replace(" not", ""), t) for s, t in negated}

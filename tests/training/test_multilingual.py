@@ -32,9 +32,7 @@ from bitextfilter.training.multilingual import (
     check_taught,
     pair_corpora,
     read_multilingual,
-    read_taught,
     taught_corpora,
-    three_way_corpora,
 )
 from bitextfilter.training.settings import TrainingSettings
 
@@ -179,15 +177,18 @@ def three_way(rows: int) -> MultilingualCorpus:
     places = np.tile(np.arange(rows, dtype=np.int32)[:, None], len(known))
     places[: rows // 2, 3:] = -1
     read = LanguageTexts([], [(places, 1.0)])
-    pairs, three = pair_corpora(read, texts, known, 100), three_way_corpora(read, texts, known, 100)
+    pairs, three = (
+        pair_corpora(read, texts, known, 100),
+        pair_corpora(read, texts, known, 100, True),
+    )
     return MultilingualCorpus(pairs, "en", three)
 
 
 def test_rows_in_three_languages(tmp_path: Path) -> None:
     table = TABLE + "one\tun\teins\nfour\tquatre\tvier\n"
     read = read_multilingual([file(tmp_path, table), file(tmp_path, table, weight=2)], KNOWN)
-    ((languages, rows),) = three_way_corpora(
-        read, [numbers(texts) for texts in read.texts], KNOWN, 100
+    ((languages, rows),) = pair_corpora(
+        read, [numbers(texts) for texts in read.texts], KNOWN, 100, True
     ).items()
     assert languages == ("de", "fr")
     found = [
@@ -285,12 +286,12 @@ def test_a_vector_that_is_not_finite(tmp_path: Path) -> None:
     words = taught(tmp_path, "one\ntwo\n", "en", rows=2)
     np.save(words.vectors, np.array([[1, 2], [np.nan, 1]], np.float32))
     with pytest.raises(InputError, match="row 2 is not finite"):
-        read_taught([words], KNOWN)
+        read_multilingual((), KNOWN, [words])
 
 
 def test_rows_without_a_text(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no text to be taught"):
-        read_taught([taught(tmp_path, "\t\n\tone\n", "en", "-", rows=2)], KNOWN)
+        read_multilingual((), KNOWN, [taught(tmp_path, "\t\n\tone\n", "en", "-", rows=2)])
 
 
 def test_shares_of_taught_mini_batches(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from bitextfilter.models.folders import (
     read_config,
     shipped_models,
 )
-from bitextfilter.models.packages import PACKAGED, Package
+from bitextfilter.models.foreign import PACKAGED, Package
 
 
 @command("list", uses="")
