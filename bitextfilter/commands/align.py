@@ -441,19 +441,12 @@ def main(
     files = [file for file in (settings.source, settings.target) if file is not None]
     if settings.monotonic:
         return _align_documents(run, files, documents, form, settings.min_score)
-    return _find(run, files, settings, form, given)
-
-
-def _find(
-    run: Run, files: Sequence[str], settings: _Settings, form: RowForm, given: VectorFiles
-) -> None:
-    """Find the pairs, if the options go together."""
     if problem := next(_problems(files, settings, run.scaling.resume), None):
         raise click.UsageError(problem)
     if given:
         given.check(("no_column_check",), len(files))
     mine = _mine_stream if settings.stream else _mine
-    mine(run, files, settings, form, given)
+    return mine(run, files, settings, form, given)
 
 
 def _align_documents(

@@ -145,7 +145,7 @@ def _rules(run: Run, chosen: Chosen) -> Pipeline:
 
     able, passed_over = usable(parse_rules(("default",)), chosen.languages)
     for reason in dict.fromkeys(passed_over.values()):
-        run.tell(f"not applied: {reason}", always=True)
+        run.note(f"not applied: {reason}", always=True)
     return Pipeline(able)
 
 

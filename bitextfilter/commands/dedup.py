@@ -219,11 +219,6 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
         bitext-dedup --against test.tsv --against dev.en --against dev.de < pairs.tsv > train.tsv
     """
     others.check(settings)
-    _drop(run, settings, others)
-
-
-def _drop(run: Run, settings: _Settings, others: _Others) -> None:
-    """Write the rows that are neither duplicates nor in other files."""
     files, score = run.row_settings, settings.column
     taken = (*files.inputs, files.output, files.rejects, *others.files)
     needs_own_file("--groups", settings.groups, taken)

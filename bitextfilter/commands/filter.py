@@ -187,7 +187,7 @@ def _usable_rules(
         raise
     if passed_over:
         reasons = "; ".join(dict.fromkeys(passed_over.values()))
-        run.tell(f"not applied: {reasons}", always=languages is not None)
+        run.note(f"not applied: {reasons}", always=languages is not None)
     run.facts["languages"] = ",".join(languages) if languages else None
     run.row_checks.languages = languages if languages and len(languages) == 2 else None
     run.facts["not applied"] = dict(passed_over)

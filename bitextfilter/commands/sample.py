@@ -102,14 +102,9 @@ def main(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> N
         bitext-rank --min-score balanced < scored.tsv | bitext-sample --top-lines 10k > some.tsv
         bitext-sample --drop-similar 0.9 --rejects gone.tsv < scored.tsv > distinct.tsv
     """
-    settings.check(budget)
-    _sample(run, settings, budget, given)
-
-
-def _sample(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> None:
-    """Read all rows, and write the sample."""
     from bitextfilter.corpus.selection import diverse_order
 
+    settings.check(budget)
     run.facts["seed"] = settings.seed
     output = run.output()
     incoming = _incoming(run, settings, given)

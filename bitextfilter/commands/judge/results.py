@@ -119,7 +119,12 @@ def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
         bitext-judge report sample.tsv anna.tsv ben.tsv --disagreements discuss.tsv --json
         bitext-judge report sample.tsv llm.tsv people.tsv --good V,F
     """
-    from bitextfilter.judge.evaluation import YieldSettings, judged_rows, judgement_result
+    from bitextfilter.judge.evaluation import (
+        YieldSettings,
+        disagreements_table,
+        judged_rows,
+        judgement_result,
+    )
     from bitextfilter.judge.scales import label_aucs
 
     output, apart = run.output(), settings.disagreements
@@ -135,16 +140,10 @@ def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
     result = judgement_result(judgements, rows, standard, wanted, more)
     output.write(result.text(settings.as_json))
     if apart is not None:
-        _write_disagreements(run, judgements, apart)
+        table = disagreements_table(judgements)
+        run.output(apart).write(in_utf_8("".join("\t".join(row) + "\n" for row in table)))
+        run.counts["disagreements"] = len(table) - 1
     _report(run, settings, rows, result)
-
-
-def _write_disagreements(run: Run, judgements: Judgements, path: str) -> None:
-    from bitextfilter.judge.evaluation import disagreements_table
-
-    table = disagreements_table(judgements)
-    run.output(path).write(in_utf_8("".join("\t".join(row) + "\n" for row in table)))
-    run.counts["disagreements"] = len(table) - 1
 
 
 def _report(run: Run, settings: _Report, rows: JudgedRows, result: Result) -> None:
