@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
@@ -47,12 +46,10 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.shards import load_model_once, tasks_in
+from bitextfilter.commands.frame.shards import load_model_once, tasks_in, work_folder
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.files import locked
 from bitextfilter.io.row_reader import RowReader, row_windows
 from bitextfilter.io.rows import Row, TextColumn
-from bitextfilter.io.work_folder import passing_folder
 from bitextfilter.models.folders import BALANCED
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
@@ -345,23 +342,17 @@ def _miner(
         *(run.common.batch_size, run.common.threads, run.common.device),
     )
     index = None if settings.index_load is None else _open_index(maker, settings)
-    if run.scaling.resume is None:
-        folder = run.enter(passing_folder(run.row_settings.output)).path
-    else:
-        folder = Path(run.scaling.resume)
-        with suppress(OSError):
-            folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        run.enter(locked(folder))
-
-    def begin(total: int) -> None:
-        run.progress(unit="sentences").reset(total)
-
-    def advance(count: int) -> None:
-        run.progress().update(count)
-
+    folder = work_folder(run, run.scaling.resume)
     map_tasks, common = tasks_in(run, folder)
-    fact = run.facts.__setitem__
-    hooks = SearchHooks(map_tasks, common.threads, common.device, begin, advance, run.note, fact)
+    hooks = SearchHooks(
+        map_tasks,
+        common.threads,
+        common.device,
+        begin=lambda total: run.progress(unit="sentences").reset(total),
+        advance=lambda count: run.progress().update(count),
+        note=run.note,
+        fact=run.facts.__setitem__,
+    )
     return CollectionMiner(source(map_tasks, common), folder, search, hooks, index)
 
 

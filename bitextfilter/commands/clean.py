@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from bitextfilter.cleaning.rows import Dropped, Window
     from bitextfilter.corpus.formats.base import PairReader
     from bitextfilter.reports.survey import Sample, Survey
-    from bitextfilter.scoring.cached_scores import Cache
 
 _KEEP_ALL = "none"
 
@@ -275,7 +274,7 @@ def _cleaned(run: Run, settings: _Settings, source: _Source, plan: Plan) -> Iter
             read_others(run, others, path, None)
     model, measure = run.load(plan.model, common.device, common.threads), plan.cut.measure
     run.facts["model"], run.facts["digest"] = model.name, model.digest
-    columns = ScoreColumns((measure,), model, None, Counter(), _cache(run, settings))
+    columns = ScoreColumns((measure,), model, None, Counter(), run.cache(settings.resume))
 
     def score(sources: Sequence[str], targets: Sequence[str]) -> Scores:
         return columns.by_models(sources, targets)[measure]
@@ -324,15 +323,6 @@ def _without_bad(run: Run, windows: Iterable[Window]) -> Iterator[Window]:
             run.reject(window.bad[0])
         run.counts["rows"] += window.counts["rows"]
         yield window
-
-
-def _cache(run: Run, settings: _Settings) -> Cache | None:
-    """Open the scores of an ended run, if there are any."""
-    if settings.resume is None:
-        return None
-    from bitextfilter.scoring.cached_scores import Cache
-
-    return run.enter(Cache(settings.resume))
 
 
 _RULE = "rule "

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from bitextfilter.corpus.other_texts import AgainstSettings, OtherTexts
     from bitextfilter.io.spill import Records
 
-_SIDES = ("source", "target")
 _NEAR = ("overlap", "ngram")
 
 
@@ -164,9 +163,9 @@ class _Others:
     def check(self, settings: _Settings) -> None:
         """Refuse settings that other files have no part in."""
         wanted = self.against_by
-        if settings.by in _SIDES and wanted not in ("any", settings.by):
+        if settings.by in SIDES and wanted not in ("any", settings.by):
             raise click.UsageError(f"--against-by {wanted} does not go with --by {settings.by}")
-        for side in _SIDES:
+        for side in SIDES:
             if getattr(self, f"against_{side}"):
                 if wanted not in (side, "any", "either"):
                     raise click.UsageError(f"--against-{side} is not for --against-by {wanted}")
@@ -245,7 +244,7 @@ def _known_texts(run: Run, settings: _Settings, others: _Others) -> OtherTexts:
     from bitextfilter.corpus.other_texts import OtherTexts
 
     wanted = others.definition(settings)
-    known = OtherTexts(wanted, (settings.by,) if settings.by in _SIDES else _SIDES)
+    known = OtherTexts(wanted, (settings.by,) if settings.by in SIDES else SIDES)
     run.facts.update(against=list(others.files), only_against=others.only_against)
     run.facts.update(against_match=wanted.match, against_by=wanted.by, against_words=wanted.words)
     if wanted.match == "near":
@@ -253,7 +252,7 @@ def _known_texts(run: Run, settings: _Settings, others: _Others) -> OtherTexts:
     run.counts["in other files"] = 0
     for path in others.against:
         read_others(run, known, path, None)
-    for side, paths in zip(_SIDES, (others.against_source, others.against_target), strict=True):
+    for side, paths in zip(SIDES, (others.against_source, others.against_target), strict=True):
         for path in paths:
             read_others(run, known, path, side)
     return known

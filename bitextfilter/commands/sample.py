@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
     from bitextfilter.search.kmeans import PairVectors
 
-_SIDES = ("source", "target")
-
 
 @dataclass(frozen=True)
 class _Settings:

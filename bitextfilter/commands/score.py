@@ -330,7 +330,7 @@ class _Scoring:
 
         settings = self.settings
         run.row_checks.columns = settings.column_check
-        reader, cache = run.rows(), self._cache(run)
+        reader, cache = run.rows(), run.cache(settings.cache)
         columns = self._of_given(run) if self.given else self._of_models(run, reader, cache)
         run.facts["similarity"] = ",".join(columns.measures)
         explainer = _explainer(columns) if settings.explain else None
@@ -340,14 +340,6 @@ class _Scoring:
             good = [row for row in window if isinstance(row, Row)]
             output.write(lines.lines(window, good, columns.score(good, known)))
         return reader.next - (1 if reader.header is None else 2)
-
-    def _cache(self, run: Run) -> Cache | None:
-        """Open the cache of scores, if there is one."""
-        if self.settings.cache is None:
-            return None
-        from bitextfilter.scoring.cached_scores import Cache
-
-        return run.enter(Cache(self.settings.cache))
 
     def _of_given(self, run: Run) -> GivenColumns:
         """Return the scores of rows by given vectors."""

@@ -224,13 +224,13 @@ def test_a_cache_goes_with_shards_and_may_grow_meanwhile(folder: Path, tmp_path:
 
 
 def test_a_worker_elsewhere_says_what_it_lacks(tmp_path: Path) -> None:
-    here = shards.WorkerSetup.of_this_process()
+    here = shards.WorkerSetup()
     with pytest.raises(WorkerError, match=r"missing is not on .*: workers need a shared file"):
         here.apply(tmp_path / "missing")
     with pytest.raises(WorkerError, match=r"has bitextfilter .*, not 0.0.1: workers need the same"):
         shards.WorkerSetup(here.folder, "0.0.1").apply()
     here.apply(tmp_path)
-    assert shards.WorkerSetup.of_this_process() == here
+    assert shards.WorkerSetup() == here
 
 
 def test_neighbours_of_several_files(folder: Path, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import stream_name
+from bitextfilter.io.rows import SIDES
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.filtering import LabelledRows
@@ -100,7 +101,7 @@ class _Suggestion:
     def sides(self) -> tuple[str, ...]:
         """The sides whose words are counted."""
         side = self.count_side or "target"
-        return ("source", "target") if side == "both" else (side,)
+        return SIDES if side == "both" else (side,)
 
 
 @measurement(

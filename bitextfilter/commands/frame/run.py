@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from bitextfilter.io.work_folder import Fact
+    from bitextfilter.scoring.cached_scores import Cache
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.thresholds import NamedCut
 
@@ -172,6 +173,14 @@ class Run:
             raise OutputError("stdout is closed")
         self._flushed = self.enter(open_output(path, sys.stdout.buffer))
         return self._flushed
+
+    def cache(self, folder: str | None) -> Cache | None:
+        """Open the scores of earlier runs in a folder, until the command ends; None for none."""
+        if folder is None:
+            return None
+        from bitextfilter.scoring.cached_scores import Cache
+
+        return self.enter(Cache(folder))
 
     def begin_rows(self) -> None:
         """Open the file of --rejects, and begin to count."""

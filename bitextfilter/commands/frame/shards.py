@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, redirect_stdout
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, redirect_stdout, suppress
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from socket import gethostname
@@ -23,6 +23,7 @@ from bitextfilter.commands.frame.options import Common, RowSettings
 from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
 from bitextfilter.io.compiled import opened
+from bitextfilter.io.files import locked
 from bitextfilter.io.records import file_digest
 from bitextfilter.io.work_folder import (
     Fact,
@@ -81,11 +82,8 @@ def _merged(
     settings, scaling = run.row_settings, run.scaling
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
-    settings_there = replace(settings, input="-", row_files=(), max_bad=None)
-    setup = WorkerSetup.of_this_process()
-    job = _Job(
-        work, run.name, common, settings_there, run.model_name, folder, setup, run.row_checks
-    )
+    there = replace(settings, input="-", row_files=(), max_bad=None)
+    job = _Job(work, run.name, common, there, run.model_name, folder, run.row_checks, WorkerSetup())
     stdin = run.stdin if "-" in settings.inputs else None
     shards = cut(
         settings.inputs,
@@ -175,8 +173,8 @@ class _Job:
     row_settings: RowSettings
     model_name: str | None
     folder: WorkFolder
-    setup: WorkerSetup
     row_checks: RowChecks
+    setup: WorkerSetup
 
     def __call__(self) -> Callable[[Shard], _Done]:
         """Prepare this process, and return the function that does a shard."""
@@ -258,13 +256,9 @@ def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
 class WorkerSetup:
     """The working folder and the version of a command, for its workers."""
 
-    folder: str
-    version: str
-
-    @classmethod
-    def of_this_process(cls) -> WorkerSetup:
-        """Return the setup of this process."""
-        return cls(str(Path.cwd()), __version__)
+    folder: str = field(default_factory=lambda: str(Path.cwd()))
+    """By default that of this process."""
+    version: str = __version__
 
     def apply(self, *needed: Path) -> None:
         """Prepare a worker's process: its folder, speed and memory.
@@ -301,6 +295,17 @@ class _InPlace:
         return self.prepare()
 
 
+def work_folder(run: Run, resume: str | None) -> Path:
+    """Return the folder of unfinished work: that of --resume, locked, or one that will go."""
+    if resume is None:
+        return run.enter(passing_folder(run.row_settings.output)).path
+    folder = Path(resume)
+    with suppress(OSError):
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    run.enter(locked(folder))
+    return folder
+
+
 def tasks_in(run: Run, folder: Path) -> tuple[MapTasks, Common]:
     """Start the engine; return how it runs tasks with files in *folder*, and its workers' options.
 
@@ -311,6 +316,6 @@ def tasks_in(run: Run, folder: Path) -> tuple[MapTasks, Common]:
         return engine.map, common
 
     def map_there(prepare: Callable[[], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
-        return engine.map(_InPlace(prepare, WorkerSetup.of_this_process(), folder), tasks)
+        return engine.map(_InPlace(prepare, WorkerSetup(), folder), tasks)
 
     return map_there, common
