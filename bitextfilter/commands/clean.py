@@ -14,7 +14,7 @@ import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, rows_of
-from bitextfilter.commands.frame.formats import rows_of_format
+from bitextfilter.commands.frame.formats import read_others, rows_of_format
 from bitextfilter.commands.frame.options import (
     MinScore,
     as_min_score,
@@ -25,7 +25,6 @@ from bitextfilter.commands.frame.options import (
     option,
     row_options,
 )
-from bitextfilter.commands.frame.other_files import read_others
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.corpus.formats.base import FORMATS, format_of

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.formats import read_others
 from bitextfilter.commands.frame.options import (
     COUNT,
     NumberRange,
@@ -24,7 +25,6 @@ from bitextfilter.commands.frame.options import (
     options_of,
     row_options,
 )
-from bitextfilter.commands.frame.other_files import read_others
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH, DedupSettings
 from bitextfilter.corpus.formats.base import format_of

@@ -16,7 +16,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -469,12 +469,8 @@ class KeptAnswers:
 def kept_answers(output: str, question: Question) -> Iterator[KeptAnswers]:
     """Hold the answers kept beside *output*; waits for another run that has them."""
     path = Path(f"{Path(output).absolute()}.answers")
-    with locked(path):
-        kept = KeptAnswers(path, question)
-        try:
-            yield kept
-        finally:
-            kept.close()
+    with locked(path), closing(KeptAnswers(path, question)) as kept:
+        yield kept
 
 
 def labels_by(question: Question, sample: RowSample, known: dict[str, str]) -> list[Label]:
