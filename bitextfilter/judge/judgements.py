@@ -153,13 +153,14 @@ class RowSample:
         pairs = "".join(self.places)
         return hashlib.sha256(pairs.encode()).hexdigest()[:_DIGITS]
 
-    def check_scores(self, names: Sequence[str]) -> None:
-        """Raise InputError for a score column that is not there."""
+    def score_columns(self, asked: Sequence[str]) -> Sequence[str]:
+        """Return the score columns *asked* for, or all; InputError for one that is not there."""
         known = f"it has {', '.join(self.scores)}" if self.scores else "it has none"
-        for name in names:
+        for name in asked:
             if name not in self.scores:
                 message = f"no score column {name!r}"
                 raise InputError(message, file=self.name, line=1, remedy=known)
+        return asked or self.scores
 
 
 _DRAWN = "bitext-judge sample writes such a file"

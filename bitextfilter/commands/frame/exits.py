@@ -91,9 +91,7 @@ class Turn:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
 
-@functools.cache
-def _turn_at(stream: TextIO) -> Turn:
-    return Turn(stream)
+_turn_at = functools.cache(Turn)
 
 
 def turn() -> Turn | None:

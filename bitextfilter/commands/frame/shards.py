@@ -83,7 +83,7 @@ def _merged(
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
     there = replace(settings, input="-", row_files=(), max_bad=None)
-    job = _Job(work, run.name, common, there, run.model_name, folder, run.row_checks, WorkerSetup())
+    job = _Job(work, run.name, common, there, run.model_name, folder, run.row_checks)
     stdin = run.stdin if "-" in settings.inputs else None
     shards = cut(
         settings.inputs,
@@ -92,7 +92,7 @@ def _merged(
         lambda index: folder.file(index, "input"),
         stdin,
     )
-    for index, done in enumerate(engine.map(job, shards)):
+    for index, done in enumerate(engine.map(WorkerSetup(job, folder.path), shards)):
         folder.file(index, "input").unlink(missing_ok=True)
         _append(folder.file(index, "output"), output)
         if rejects is not None:
@@ -174,11 +174,9 @@ class _Job:
     model_name: str | None
     folder: WorkFolder
     row_checks: RowChecks
-    setup: WorkerSetup
 
     def __call__(self) -> Callable[[Shard], _Done]:
-        """Prepare this process, and return the function that does a shard."""
-        self.setup.apply(self.folder.path)
+        """Return the function that does a shard."""
         return self._do
 
     def _do(self, shard: Shard) -> _Done:
@@ -254,45 +252,37 @@ def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """The working folder and the version of a command, for its workers."""
+    """The preparation of a worker, perhaps in another process: its folder, speed and memory."""
 
+    prepare: Callable[[], Callable[[Any], Any]]
+    """Returns the function that does a task."""
+    needed: Path
+    """A folder that must be there."""
     folder: str = field(default_factory=lambda: str(Path.cwd()))
-    """By default that of this process."""
+    """The working folder of the command."""
     version: str = __version__
 
-    def apply(self, *needed: Path) -> None:
-        """Prepare a worker's process: its folder, speed and memory.
+    def __call__(self) -> Callable[[Any], Any]:
+        """Prepare this process, and return the function that does a task.
 
-        Raises WorkerError if this is another version, or the folder or one *needed* is missing.
+        Raises WorkerError if this is another version, or a folder is missing.
         """
         if self.version != __version__:
             message = f"{gethostname()} has bitextfilter {__version__}, not {self.version}"
             raise WorkerError(f"{message}: workers need the same")
-        for path in (Path(self.folder), *needed):
+        for path in (Path(self.folder), self.needed):
             if not path.is_dir():
                 message = f"{path} is not on {gethostname()}: workers need a shared file system"
                 raise WorkerError(message)
         os.chdir(self.folder)
         steady_speed_and_memory()
+        return self.prepare()
 
 
 @lru_cache(maxsize=2)
 def load_model_once(name: str, device: str, threads: int) -> Model:
     """Load each of two models once a process; workers find this function by its name."""
     return load_model(name, device, threads)
-
-
-@dataclass(frozen=True)
-class _InPlace:
-    """Preparation of a worker in another process: it goes to the folder of the run first."""
-
-    prepare: Callable[[], Callable[[Any], Any]]
-    setup: WorkerSetup
-    folder: Path
-
-    def __call__(self) -> Callable[[Any], Any]:
-        self.setup.apply(self.folder)
-        return self.prepare()
 
 
 def work_folder(run: Run, resume: str | None) -> Path:
@@ -316,6 +306,6 @@ def tasks_in(run: Run, folder: Path) -> tuple[MapTasks, Common]:
         return engine.map, common
 
     def map_there(prepare: Callable[[], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
-        return engine.map(_InPlace(prepare, WorkerSetup(), folder), tasks)
+        return engine.map(WorkerSetup(prepare, folder), tasks)
 
     return map_there, common

@@ -130,8 +130,7 @@ def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
     output, apart = run.output(), settings.disagreements
     needs_own_file("--disagreements", apart, [*settings.labels, settings.sample])
     sample = read_sample(run, settings.sample)
-    columns = settings.columns or sample.scores
-    sample.check_scores(columns)
+    columns = sample.score_columns(settings.columns)
     given = read_labels(run, sample, settings.labels, mixed=True)
     judgements, standard = alike(run, given, settings.good)
     rows = judged_rows(judgements, standard, ", ".join(map(stream_name, settings.labels)))
@@ -274,8 +273,7 @@ def combiner(run: Run, settings: _Combiner, bootstrap: Bootstrap) -> None:
     needs_own_file("--output", settings.target, named)
     target, output = run.output(settings.target), run.output("-")
     sample = read_sample(run, settings.sample)
-    columns = settings.columns or sample.scores
-    sample.check_scores(columns)
+    columns = sample.score_columns(settings.columns)
     judges = _judges(run, sample, settings)
     kind = CombinerSettings(kind=settings.kind)
     curve = LearningCurve(judges, columns, kind, bootstrap)
