@@ -203,7 +203,9 @@ def _mine(
     else:
         miner = _model_miner(run, settings, model)
     if model is not None and not form.no_column_check:
-        windows = _checked(run, model, windows)
+        firsts = [next(some, []) for some in windows]
+        warn_of_languages(run, model, [*firsts, []][:2])
+        windows = [chain([first], some) for first, some in zip(firsts, windows, strict=True)]
     sentences = miner.gather(windows)
     mined = miner.mine(mining)
     if least > -inf:
@@ -215,15 +217,6 @@ def _mine(
         run.counts["pairs"] += copies
     if index:
         miner.save(index)
-
-
-def _checked(
-    run: Run, model: Model, windows: Sequence[Iterator[list[str]]]
-) -> list[Iterator[list[str]]]:
-    """Return the same windows of the files; warn, by the first ones, of other languages."""
-    firsts = [next(some, []) for some in windows]
-    warn_of_languages(run, model, [*firsts, []][:2])
-    return [chain([first], some) for first, some in zip(firsts, windows, strict=True)]
 
 
 def _given_miner(

@@ -117,11 +117,6 @@ def main(run: Run, settings: _Settings) -> None:
     model = run.load(chosen.name, device, settings.processes or cores())
     run.facts["model"], run.facts["digest"] = model.name, model.digest
     scorer = _Scorer(model, chosen, None if settings.disable_hardrules else _rules(run, chosen))
-    _write(run, settings, scorer)
-
-
-def _write(run: Run, settings: _Settings, scorer: _Scorer) -> None:
-    """Write the scores of all rows."""
     rows, output = run.rows(settings.columns()), run.output()
     if not settings.score_only:
         output.write(rows.first_line([_COLUMN]))

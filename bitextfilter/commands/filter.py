@@ -132,21 +132,16 @@ def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
         bitext-score < pairs.tsv | bitext-filter --rule default --rule "score>=balanced"
         bitext-filter --one de < german.txt > kept.txt
     """
-    if settings.listed:
-        _show(run)
-    else:
-        _filter(run, settings, cut.similarity)
-
-
-def _filter(run: Run, settings: _Settings, measure: str | None) -> None:
-    """Filter the rows, or suggest bounds from them."""
     from bitextfilter.filters.pipeline import Pipeline, Tally
     from bitextfilter.filters.registry import spelling
     from bitextfilter.filters.rule import sides_of
 
+    if settings.listed:
+        _show(run)
+        return
     if settings.one is not None and (is_given("scol") or is_given("tcol")):
         raise click.UsageError("--scol and --tcol are for pairs: --one has --column")
-    rules, languages = _usable_rules(run, settings, measure)
+    rules, languages = _usable_rules(run, settings, cut.similarity)
     pipeline = Pipeline(rules, settings.fast)
     if settings.emit and not pipeline.value_names(languages):
         raise click.UsageError("--emit: these rules have no values but columns of the rows")

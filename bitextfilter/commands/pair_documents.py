@@ -115,8 +115,7 @@ def main(run: Run, settings: _Settings) -> None:
         warn_of_languages(run, model, [_some_sentences(store) for store in stores])
     least, chosen = _least(run, settings.min_score), pairer.pair()
     kept = chosen.take(chosen.score >= least)
-    lines = _objects if settings.texts else _rows
-    for line in lines(stores, kept, settings.digits):
+    for line in _lines(settings, stores, kept):
         output.write(line)
         run.counts["pairs"] += 1
     if len(kept) < len(chosen):
@@ -214,38 +213,21 @@ def _least(run: Run, asked: MinScore) -> float:
     return float(np.float32(least))
 
 
-def _rows(
-    stores: tuple[DocumentStore, DocumentStore], pairs: Mined, digits: int
+def _lines(
+    settings: _Settings, stores: tuple[DocumentStore, DocumentStore], pairs: Mined
 ) -> Iterator[bytes]:
-    """Yield a row for each pair."""
+    """Yield a row for each pair, or with --texts a JSON object."""
     from bitextfilter.mining.document_pairing import named_pairs
 
     for source, target, score in named_pairs(stores, pairs):
-        row = f"{source[1]}\t{target[1]}\t{score:.{digits}f}\n"
-        yield row.encode("utf-8", "surrogateescape")
-
-
-def _objects(
-    stores: tuple[DocumentStore, DocumentStore], pairs: Mined, digits: int
-) -> Iterator[bytes]:
-    """Yield a JSON object for each pair."""
-    from bitextfilter.mining.document_pairing import named_pairs
-
-    for source, target, score in named_pairs(stores, pairs):
-        texts = [
-            store.read(range(number, number + 1))[0]
-            for store, (number, _) in zip(stores, (source, target), strict=True)
-        ]
-        names = [
-            name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-            for _, name in (source, target)
-        ]
-        yield json_bytes(
-            {
-                "source_id": names[0],
-                "target_id": names[1],
-                "score": round(score, digits),
-                "source": texts[0],
-                "target": texts[1],
-            }
-        )
+        if not settings.texts:
+            row = f"{source[1]}\t{target[1]}\t{score:.{settings.digits}f}\n"
+            yield row.encode("utf-8", "surrogateescape")
+            continue
+        names, texts = [], []
+        for store, (number, name) in zip(stores, (source, target), strict=True):
+            names.append(name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+            texts.append(store.read(range(number, number + 1))[0])
+        made = {"source_id": names[0], "target_id": names[1]}
+        sides = {"source": texts[0], "target": texts[1]}
+        yield json_bytes({**made, "score": round(score, settings.digits), **sides})
