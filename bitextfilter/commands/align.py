@@ -424,26 +424,15 @@ def main(
     """
     files = [file for file in (settings.source, settings.target) if file is not None]
     if settings.monotonic:
-        return _align_documents(run, files, documents, form, settings.min_score)
+        if wrong := next((name for name in _NOT_OF_DOCUMENTS if name in given_options()), None):
+            raise click.UsageError(f"{wrong} does not go with --monotonic")
+        check_documents(files, documents)
+        run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
+        links = LinkForm(**vars(form))
+        return write_alignments(run, DocumentFiles(files), documents, links, settings.min_score)
     if problem := next(_problems(files, settings, run.scaling.resume), None):
         raise click.UsageError(problem)
     if given:
         given.check(("no_column_check",), len(files))
     mine = _mine_stream if settings.stream else _mine
     return mine(run, files, settings, form, given)
-
-
-def _align_documents(
-    run: Run,
-    files: Sequence[str],
-    documents: DocumentSettings,
-    form: RowForm,
-    min_score: Cut,
-) -> None:
-    """Do the work of ``bitext-align-documents``, and name that command."""
-    for name in _NOT_OF_DOCUMENTS:
-        if name in given_options():
-            raise click.UsageError(f"{name} does not go with --monotonic")
-    check_documents(files, documents)
-    run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
-    write_alignments(run, DocumentFiles(files), documents, LinkForm(**vars(form)), min_score)

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.command import command, needs_none_of
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, rows_of
 from bitextfilter.commands.frame.formats import read_others, rows_of_format
 from bitextfilter.commands.frame.options import (
     MinScore,
     as_min_score,
     flag,
-    is_given,
     languages_option,
     needs_own_file,
     option,
@@ -211,9 +210,7 @@ class _Source:
             return cls(run.rows(columns), form, None)
         if len(paths) != max(1, FORMATS[form].read_files):
             raise click.UsageError(f"{form} takes {max(1, FORMATS[form].read_files)} FILE")
-        for name in ("scol", "tcol", "header"):
-            if is_given(name):
-                raise click.UsageError(f"--{name} is for TSV and Parquet, not for {form}")
+        needs_none_of(("scol", "tcol", "header"), f"is for TSV and Parquet, not for {form}")
         run.begin_rows()
         rows, pairs = rows_of_format(run, form, paths, settings.languages, Columns(blank=True))
         return cls(rows, form, pairs, asked)

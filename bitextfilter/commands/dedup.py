@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.command import command, needs_none_of
 from bitextfilter.commands.frame.formats import read_others
 from bitextfilter.commands.frame.options import (
     COUNT,
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from bitextfilter.corpus.dedup import DedupWindow
     from bitextfilter.corpus.other_texts import AgainstSettings, OtherTexts
     from bitextfilter.io.spill import Records
-
-_NEAR = ("overlap", "ngram")
 
 
 def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -140,12 +138,11 @@ class _Others:
 
     def __post_init__(self) -> None:
         """Refuse options without effect."""
-        for name in ("only_against", "against_match", "against_by", "against_words", *_NEAR):
-            if is_given(name) and not self.files:
-                raise click.UsageError(f"--{name.replace('_', '-')} needs --against FILE")
-        for name in _NEAR:
-            if is_given(name) and self.against_match != "near":
-                raise click.UsageError(f"--{name} is for --against-match near")
+        near, others = ("overlap", "ngram"), ("against_match", "against_by", "against_words")
+        if not self.files:
+            needs_none_of(("only_against", *others, *near), "needs --against FILE")
+        if self.against_match != "near":
+            needs_none_of(near, "is for --against-match near")
         if "-" in self.files:
             raise click.UsageError("--against needs a file, not stdin")
         for path in self.files:

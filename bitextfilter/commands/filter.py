@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.command import command, needs_none_of
 from bitextfilter.commands.frame.cuts import CutCheck, CutMeasure
 from bitextfilter.commands.frame.options import (
     DEFAULT_MODEL,
@@ -88,10 +88,8 @@ class _Settings:
         """Refuse options that contradict each other."""
         if self.one is None and self.where is not None:
             raise click.UsageError("--column is for --one; pairs have --scol and --tcol")
-        for name in ("languages", "folder"):
-            if self.one is not None and getattr(self, name) is not None:
-                option = "--model" if name == "folder" else "--languages"
-                raise click.UsageError(f"{option} is for pairs: --one names the language")
+        if self.one is not None:
+            needs_none_of(("languages", "folder"), "is for pairs: --one names the language")
         if self.fast and (self.emit or self.suggest):
             raise click.UsageError("--fast leaves out values: not with --emit or --suggest")
         if self.suggest and (self.emit or self.explain):

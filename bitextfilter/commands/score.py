@@ -28,7 +28,6 @@ from bitextfilter.commands.frame.options import (
     Scaling,
     as_score,
     flag,
-    is_given,
     needs_own_file,
     option,
     row_options,
@@ -96,8 +95,8 @@ class ScorerCommand:
     def check(self) -> None:
         """Raise UsageError for an option that needs the program, and for a name that is taken."""
         names = ("scorer_name", "scorer_processes", "scorer_timeout", "scorer_retries")
-        if self.scorer_command is None and (given := next(filter(is_given, names), None)):
-            raise click.UsageError(f"--{given.replace('_', '-')} is for --scorer-command")
+        if self.scorer_command is None:
+            needs_none_of(names, "is for --scorer-command")
         name = self.scorer_name
         if name in (*MEASURES, *TRANSLATION_MEASURES, "reasons"):
             raise click.UsageError(f"--scorer-name {name} is the name of another column")

@@ -73,9 +73,7 @@ class SentenceReader:
             from bitextfilter.text.words import split_sentences
 
             split_sentences("", split[0])  # is it installed?
-        rejects = run.row_settings.rejects
-        if rejects is not None and run.rejects is None:
-            run.rejects = run.output(rejects)
+        run.begin_rows()
 
     def of_file(self, path: str, side: int) -> ReadDocument:
         """Return the sentences of a file, plain text or an HTML page, of side 0 or 1."""

@@ -7,7 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.formats.base import FORMATS, FormatSettings, PairReader, UnfitError
+from bitextfilter.corpus.formats.base import (
+    FORMATS,
+    FormatSettings,
+    PairReader,
+    PairWriter,
+    UnfitError,
+)
 from bitextfilter.io.files import is_table, open_input, open_rows, stream_name
 from bitextfilter.io.row_reader import RowReader
 from bitextfilter.io.rows import BadRow, Columns, TextColumn
@@ -51,19 +57,27 @@ def rows_of_format(
     """
     settings = FormatSettings(languages=languages, whitespace=True, others=False)
     reader = FORMATS[form].reader(FormatInputs(run, paths), settings)
-    writer = FORMATS["tsv"].writer(settings, reader)
+    written = fit_lines(run, reader, FORMATS["tsv"].writer(settings, reader))
+    return RowReader(map(b"".join, written), reader.name, columns), reader
 
-    def lines() -> Iterator[bytes]:
-        for pair in reader:
-            if isinstance(pair, BadRow):
-                run.reject(pair)
-                continue
-            try:
-                yield b"".join(writer.lines(pair))
-            except UnfitError as problem:
-                run.reject(pair.bad(reader.name, *problem.args))
 
-    return RowReader(lines(), reader.name, columns), reader
+def fit_lines(
+    run: Run, reader: PairReader, writer: PairWriter, count: bool = False
+) -> Iterator[tuple[bytes, ...]]:
+    """Yield the bytes of each good pair for each output; reject those that do not fit.
+
+    *count*: whether the pairs are the rows of the summary.
+    """
+    for pair in reader:
+        if count:
+            run.counts["rows"] += 1
+        if isinstance(pair, BadRow):
+            run.reject(pair)
+            continue
+        try:
+            yield writer.lines(pair)
+        except UnfitError as problem:
+            run.reject(pair.bad(reader.name, *problem.args))
 
 
 _MEND = "mend the line, or leave it out"
