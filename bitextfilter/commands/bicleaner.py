@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from bitextfilter.cleaning.choice import MANY
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
@@ -194,7 +195,6 @@ _LINE = re.compile(r"""(source_lang|target_lang|model)\s*:\s*["']?([^"'#]*?)["']
 _SOURCE, _TARGET = "source_lang", "target_lang"
 _ANY = {"", "xx", "xxx"}
 """Languages of a Bicleaner model of many languages."""
-_MANY = "multi"
 
 
 class Chosen(NamedTuple):
@@ -258,4 +258,4 @@ def _shipped(source: str, target: str) -> str:
     """Return the name of the shipped model of two languages."""
     source, target = any_language(source).code, any_language(target).code
     names = f"{source}-{target}", f"{target}-{source}"
-    return next((name for name in names if name in shipped_models()), _MANY)
+    return next((name for name in names if name in shipped_models()), MANY)

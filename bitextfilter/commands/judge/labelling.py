@@ -334,9 +334,6 @@ class _Program:
     )
 
 
-_AGAIN = "and the same command goes on"
-
-
 @command("command", _Program, row_options("output"), uses="")
 def label_by_program(run: Run, settings: _Program) -> None:
     """Label a sample by a program: a language model, or anything that reads lines.
@@ -392,5 +389,6 @@ def _answers(run: Run, question: Question, sample: RowSample, target: str) -> di
     except (InputError, WorkerError) as error:
         if kept is None:
             raise
-        raise type(error)(f"{error}; {len(known)} answers are kept, {_AGAIN}") from error
+        message = f"{error}; {len(known)} answers are kept, and the same command goes on"
+        raise type(error)(message) from error
     return known

@@ -202,11 +202,12 @@ def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
     run.counts["labelled"] = labels
     if labels < _FEW:
         run.warn(f"only {labels} rows have a label: the score may not get better")
-    result = learnt.result(bootstrap)
+    cuts = learnt.cuts(bootstrap)
+    result = learnt.result(cuts, bootstrap)
     facts = {"labels": labels, "ridge": f"{learnt.report.strength:g}", "good": str(standard)}
     command_line = f"bitext-judge learn {settings.sample} {' '.join(settings.labels)}"
-    cut = learnt.cuts(bootstrap)["after"]
-    learnt.write(Path(settings.folder), cut, command_line, {**facts, "seed": bootstrap.seed})
+    facts |= {"seed": bootstrap.seed}
+    learnt.write(Path(settings.folder), cuts["after"], command_line, facts)
     output.write(result.text(settings.as_json))
 
 
