@@ -126,7 +126,11 @@ def main(run: Run, settings: _Settings) -> None:
         run.output("-").write((_pipe(run, settings, source, plan) + "\n").encode())
         return
     output = run.output()
-    counts, survey = Counter[str](), _survey(settings, plan.cut.measure)
+    counts, survey = Counter[str](), None
+    if settings.report is not None:
+        from bitextfilter.reports.survey import Survey
+
+        survey = Survey([plan.cut.measure])
     output.write(source.reader.first_line([plan.cut.measure]))
     for cleaned in _cleaned(run, settings, source, plan):
         output.write(
@@ -350,15 +354,6 @@ def _tell(run: Run, counts: Counter[str]) -> None:
         )
     run.facts["rules"] = dict(rules)
     run.counts.update({step: counts[step] for step in ("repaired", *STEPS, "kept")})
-
-
-def _survey(settings: _Settings, measure: str) -> Survey | None:
-    """Return the survey of a report, if one is asked for."""
-    if settings.report is None:
-        return None
-    from bitextfilter.reports.survey import Survey
-
-    return Survey([measure])
 
 
 def _samples(cleaned: Cleaned) -> list[Sample]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, redirect_stdout, suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -71,7 +71,11 @@ def over_shards(
         run.shard = nth_part(settings.inputs[0], *scaling.shard, settings.header)
     if not scaling.by_shards:
         return [work(run, output)]
-    folder = run.enter(_folder(run, plan))
+    if scaling.resume is None:
+        folder = run.enter(passing_folder(settings.output))
+    else:
+        folder = run.enter(kept_folder(Path(scaling.resume), {**_plan(run), **plan}))
+        run.afterwards(folder.empty)
     return list(_merged(run, work, output, processes, folder))
 
 
@@ -111,15 +115,6 @@ def _merged(
 def _append(part: Path, output: BinaryIO) -> None:
     with part.open("rb") as stream:
         shutil.copyfileobj(stream, output, 1 << 20)
-
-
-def _folder(run: Run, plan: Mapping[str, str]) -> AbstractContextManager[WorkFolder]:
-    """Return the folder of the shards' files."""
-    if run.scaling.resume is None:
-        return passing_folder(run.row_settings.output)
-    folder = kept_folder(Path(run.scaling.resume), {**_plan(run), **plan})
-    run.afterwards(WorkFolder(Path(run.scaling.resume)).empty)
-    return folder
 
 
 def _plan(run: Run) -> dict[str, str]:
