@@ -424,7 +424,10 @@ def _train(run: Run, training: ModelTraining, estimates: Mapping[str, float], ou
             begun = time.monotonic()
             facts = training.keep_record(stage, work[stage](), begun)
         expected = f"{estimates[stage]:.0f}" if stage in estimates else ""
-        rows.append([stage, f"{facts['seconds']:.0f}", expected, _figures(stage, facts)])
+        figures = "none"  # where no cuts are found
+        if stage != "cuts" or "mlp" in facts:
+            figures = _SHOWN[stage].format(**facts)
+        rows.append([stage, f"{facts['seconds']:.0f}", expected, figures])
     run.output("-").write(lines([["stage", "seconds", "estimate", "figures"], *rows]))
     digest = training.record("model") or {}
     run.facts["model"], run.facts["digest"] = str(output), digest["digest"]
@@ -439,9 +442,3 @@ _SHOWN = {
     "cuts": "mlp {mlp:.4f}, cosine {cosine:.4f}",
     "model": "digest {digest}",
 }
-
-
-def _figures(stage: str, facts: Mapping[str, Any]) -> str:
-    if stage == "cuts" and "mlp" not in facts:
-        return "none"
-    return _SHOWN[stage].format(**facts)

@@ -70,7 +70,7 @@ class Learnt:
             raise SettingsError(
                 f"{model.name} has no classifier to adapt; bitext-train-classifier makes one"
             )
-        self.model, self.file, self.standard = model, file, standard
+        self.model, self.file = model, file
         self.classifier = classifier
         rows = judged_rows(judgements, standard, file)
         if rows.ruled.all():
