@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
@@ -47,12 +46,10 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.shards import load_model_once, tasks_in
+from bitextfilter.commands.frame.shards import load_model_once, tasks_in, work_folder
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.files import locked
 from bitextfilter.io.row_reader import RowReader, row_windows
 from bitextfilter.io.rows import Row, TextColumn
-from bitextfilter.io.work_folder import passing_folder
 from bitextfilter.models.folders import BALANCED
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
@@ -206,7 +203,9 @@ def _mine(
     else:
         miner = _model_miner(run, settings, model)
     if model is not None and not form.no_column_check:
-        windows = _checked(run, model, windows)
+        firsts = [next(some, []) for some in windows]
+        warn_of_languages(run, model, [*firsts, []][:2])
+        windows = [chain([first], some) for first, some in zip(firsts, windows, strict=True)]
     sentences = miner.gather(windows)
     mined = miner.mine(mining)
     if least > -inf:
@@ -218,15 +217,6 @@ def _mine(
         run.counts["pairs"] += copies
     if index:
         miner.save(index)
-
-
-def _checked(
-    run: Run, model: Model, windows: Sequence[Iterator[list[str]]]
-) -> list[Iterator[list[str]]]:
-    """Return the same windows of the files; warn, by the first ones, of other languages."""
-    firsts = [next(some, []) for some in windows]
-    warn_of_languages(run, model, [*firsts, []][:2])
-    return [chain([first], some) for first, some in zip(firsts, windows, strict=True)]
 
 
 def _given_miner(
@@ -345,23 +335,17 @@ def _miner(
         *(run.common.batch_size, run.common.threads, run.common.device),
     )
     index = None if settings.index_load is None else _open_index(maker, settings)
-    if run.scaling.resume is None:
-        folder = run.enter(passing_folder(run.row_settings.output)).path
-    else:
-        folder = Path(run.scaling.resume)
-        with suppress(OSError):
-            folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        run.enter(locked(folder))
-
-    def begin(total: int) -> None:
-        run.progress(unit="sentences").reset(total)
-
-    def advance(count: int) -> None:
-        run.progress().update(count)
-
+    folder = work_folder(run, run.scaling.resume)
     map_tasks, common = tasks_in(run, folder)
-    fact = run.facts.__setitem__
-    hooks = SearchHooks(map_tasks, common.threads, common.device, begin, advance, run.note, fact)
+    hooks = SearchHooks(
+        map_tasks,
+        common.threads,
+        common.device,
+        begin=lambda total: run.progress(unit="sentences").reset(total),
+        advance=lambda count: run.progress().update(count),
+        note=run.note,
+        fact=run.facts.__setitem__,
+    )
     return CollectionMiner(source(map_tasks, common), folder, search, hooks, index)
 
 
@@ -440,33 +424,15 @@ def main(
     """
     files = [file for file in (settings.source, settings.target) if file is not None]
     if settings.monotonic:
-        return _align_documents(run, files, documents, form, settings.min_score)
-    return _find(run, files, settings, form, given)
-
-
-def _find(
-    run: Run, files: Sequence[str], settings: _Settings, form: RowForm, given: VectorFiles
-) -> None:
-    """Find the pairs, if the options go together."""
+        if wrong := next((name for name in _NOT_OF_DOCUMENTS if name in given_options()), None):
+            raise click.UsageError(f"{wrong} does not go with --monotonic")
+        check_documents(files, documents)
+        run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
+        links = LinkForm(**vars(form))
+        return write_alignments(run, DocumentFiles(files), documents, links, settings.min_score)
     if problem := next(_problems(files, settings, run.scaling.resume), None):
         raise click.UsageError(problem)
     if given:
         given.check(("no_column_check",), len(files))
     mine = _mine_stream if settings.stream else _mine
-    mine(run, files, settings, form, given)
-
-
-def _align_documents(
-    run: Run,
-    files: Sequence[str],
-    documents: DocumentSettings,
-    form: RowForm,
-    min_score: Cut,
-) -> None:
-    """Do the work of ``bitext-align-documents``, and name that command."""
-    for name in _NOT_OF_DOCUMENTS:
-        if name in given_options():
-            raise click.UsageError(f"{name} does not go with --monotonic")
-    check_documents(files, documents)
-    run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
-    write_alignments(run, DocumentFiles(files), documents, LinkForm(**vars(form)), min_score)
+    return mine(run, files, settings, form, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -96,6 +96,8 @@ def main(run: Run, settings: _Settings) -> None:
         bitext-align-words --load lexicon.zst --unaligned < pairs.tsv |
             bitext-filter --rule '-1<=0.4' > better.tsv
     """
+    from bitextfilter.mining.word_lexicon import read_lexicon
+
     files = run.row_settings
     taken = (*files.inputs, files.output, files.rejects, settings.load)
     needs_own_file("--save", settings.save, taken)
@@ -103,13 +105,6 @@ def main(run: Run, settings: _Settings) -> None:
     if not settings.alignment_only:
         output.write(rows.first_line(settings.columns))
     run.counts["too long"] = 0
-    _align(run, settings, rows, output)
-
-
-def _align(run: Run, settings: _Settings, rows: RowReader, output: BinaryIO) -> None:
-    """Align all rows, by a lexicon that is read or learnt."""
-    from bitextfilter.mining.word_lexicon import read_lexicon
-
     if settings.load is not None:
         lexicon, windows = read_lexicon(settings.load), run.windows(rows)
     else:

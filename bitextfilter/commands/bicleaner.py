@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from bitextfilter.cleaning.choice import MANY
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
@@ -117,11 +118,6 @@ def main(run: Run, settings: _Settings) -> None:
     model = run.load(chosen.name, device, settings.processes or cores())
     run.facts["model"], run.facts["digest"] = model.name, model.digest
     scorer = _Scorer(model, chosen, None if settings.disable_hardrules else _rules(run, chosen))
-    _write(run, settings, scorer)
-
-
-def _write(run: Run, settings: _Settings, scorer: _Scorer) -> None:
-    """Write the scores of all rows."""
     rows, output = run.rows(settings.columns()), run.output()
     if not settings.score_only:
         output.write(rows.first_line([_COLUMN]))
@@ -145,7 +141,7 @@ def _rules(run: Run, chosen: Chosen) -> Pipeline:
 
     able, passed_over = usable(parse_rules(("default",)), chosen.languages)
     for reason in dict.fromkeys(passed_over.values()):
-        run.tell(f"not applied: {reason}", always=True)
+        run.note(f"not applied: {reason}", always=True)
     return Pipeline(able)
 
 
@@ -199,7 +195,6 @@ _LINE = re.compile(r"""(source_lang|target_lang|model)\s*:\s*["']?([^"'#]*?)["']
 _SOURCE, _TARGET = "source_lang", "target_lang"
 _ANY = {"", "xx", "xxx"}
 """Languages of a Bicleaner model of many languages."""
-_MANY = "multi"
 
 
 class Chosen(NamedTuple):
@@ -263,4 +258,4 @@ def _shipped(source: str, target: str) -> str:
     """Return the name of the shipped model of two languages."""
     source, target = any_language(source).code, any_language(target).code
     names = f"{source}-{target}", f"{target}-{source}"
-    return next((name for name in names if name in shipped_models()), _MANY)
+    return next((name for name in names if name in shipped_models()), MANY)

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.command import command, needs_none_of
 from bitextfilter.commands.frame.first_rows import CHECKED_ROWS, rows_of
-from bitextfilter.commands.frame.formats import rows_of_format
+from bitextfilter.commands.frame.formats import read_others, rows_of_format
 from bitextfilter.commands.frame.options import (
     MinScore,
     as_min_score,
     flag,
-    is_given,
     languages_option,
     needs_own_file,
     option,
     row_options,
 )
-from bitextfilter.commands.frame.other_files import read_others
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH
 from bitextfilter.corpus.formats.base import FORMATS, format_of
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from bitextfilter.cleaning.rows import Dropped, Window
     from bitextfilter.corpus.formats.base import PairReader
     from bitextfilter.reports.survey import Sample, Survey
-    from bitextfilter.scoring.cached_scores import Cache
 
 _KEEP_ALL = "none"
 
@@ -129,7 +126,11 @@ def main(run: Run, settings: _Settings) -> None:
         run.output("-").write((_pipe(run, settings, source, plan) + "\n").encode())
         return
     output = run.output()
-    counts, survey = Counter[str](), _survey(settings, plan.cut.measure)
+    counts, survey = Counter[str](), None
+    if settings.report is not None:
+        from bitextfilter.reports.survey import Survey
+
+        survey = Survey([plan.cut.measure])
     output.write(source.reader.first_line([plan.cut.measure]))
     for cleaned in _cleaned(run, settings, source, plan):
         output.write(
@@ -213,9 +214,7 @@ class _Source:
             return cls(run.rows(columns), form, None)
         if len(paths) != max(1, FORMATS[form].read_files):
             raise click.UsageError(f"{form} takes {max(1, FORMATS[form].read_files)} FILE")
-        for name in ("scol", "tcol", "header"):
-            if is_given(name):
-                raise click.UsageError(f"--{name} is for TSV and Parquet, not for {form}")
+        needs_none_of(("scol", "tcol", "header"), f"is for TSV and Parquet, not for {form}")
         run.begin_rows()
         rows, pairs = rows_of_format(run, form, paths, settings.languages, Columns(blank=True))
         return cls(rows, form, pairs, asked)
@@ -275,7 +274,7 @@ def _cleaned(run: Run, settings: _Settings, source: _Source, plan: Plan) -> Iter
             read_others(run, others, path, None)
     model, measure = run.load(plan.model, common.device, common.threads), plan.cut.measure
     run.facts["model"], run.facts["digest"] = model.name, model.digest
-    columns = ScoreColumns((measure,), model, None, Counter(), _cache(run, settings))
+    columns = ScoreColumns((measure,), model, None, Counter(), run.cache(settings.resume))
 
     def score(sources: Sequence[str], targets: Sequence[str]) -> Scores:
         return columns.by_models(sources, targets)[measure]
@@ -326,15 +325,6 @@ def _without_bad(run: Run, windows: Iterable[Window]) -> Iterator[Window]:
         yield window
 
 
-def _cache(run: Run, settings: _Settings) -> Cache | None:
-    """Open the scores of an ended run, if there are any."""
-    if settings.resume is None:
-        return None
-    from bitextfilter.scoring.cached_scores import Cache
-
-    return run.enter(Cache(settings.resume))
-
-
 _RULE = "rule "
 _FOREIGN = 0.5
 """Part of the rows in other languages from which the languages are in doubt."""
@@ -364,15 +354,6 @@ def _tell(run: Run, counts: Counter[str]) -> None:
         )
     run.facts["rules"] = dict(rules)
     run.counts.update({step: counts[step] for step in ("repaired", *STEPS, "kept")})
-
-
-def _survey(settings: _Settings, measure: str) -> Survey | None:
-    """Return the survey of a report, if one is asked for."""
-    if settings.report is None:
-        return None
-    from bitextfilter.reports.survey import Survey
-
-    return Survey([measure])
 
 
 def _samples(cleaned: Cleaned) -> list[Sample]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,11 +17,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import read_small
-from bitextfilter.io.rows import BadRow, Row
-
-if TYPE_CHECKING:
-    from bitextfilter.io.columns import NumberColumns
-    from bitextfilter.scoring.score_combiner import Combiner
+from bitextfilter.io.rows import Row
 
 
 @dataclass(frozen=True)
@@ -78,21 +73,10 @@ def main(run: Run, settings: _Settings) -> None:
     run.counts["without a score"] = 0
     output.write(rows.first_line([settings.name]))
     for window in run.windows(rows, fault=columns.fault):
-        cells = iter(_cells(run, combiner, columns, window, settings.digits))
+        values = combiner(columns.values([row for row in window if isinstance(row, Row)])).tolist()
+        scores = ["" if value != value else f"{value:.{settings.digits}f}" for value in values]
+        run.counts["without a score"] += scores.count("")
+        cells = iter(scores)
         for row in window:
             cell = next(cells) if isinstance(row, Row) else ""
             output.write(row.line + b"\t" + cell.encode() + row.ending)
-
-
-def _cells(
-    run: Run,
-    combiner: Combiner,
-    columns: NumberColumns,
-    window: list[Row | BadRow],
-    digits: int,
-) -> list[str]:
-    """Return the combined score of each good row as text; empty for none."""
-    values = combiner(columns.values([row for row in window if isinstance(row, Row)])).tolist()
-    cells = ["" if value != value else f"{value:.{digits}f}" for value in values]
-    run.counts["without a score"] += cells.count("")
-    return cells

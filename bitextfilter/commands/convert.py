@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -11,7 +11,7 @@ import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.first_rows import refuse_table
-from bitextfilter.commands.frame.formats import FormatInputs
+from bitextfilter.commands.frame.formats import FormatInputs, fit_lines
 from bitextfilter.commands.frame.options import (
     argument,
     is_given,
@@ -26,7 +26,6 @@ from bitextfilter.corpus.formats.base import (
     FormatSettings,
     PairReader,
     PairWriter,
-    UnfitError,
     format_of,
     formats_by_option,
     read_formats,
@@ -40,7 +39,7 @@ from bitextfilter.io.files import (
     open_input,
     open_outputs,
 )
-from bitextfilter.io.rows import WINDOW_BYTES, BadRow
+from bitextfilter.io.rows import WINDOW_BYTES
 from bitextfilter.languages import read_language
 
 
@@ -247,7 +246,7 @@ def _format_settings(run: Run, settings: _Settings, table: bool) -> FormatSettin
 def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence[BinaryIO]) -> None:
     """Write the pairs; reject those that the format cannot hold, or stop there."""
     waiting, held = [writer.first], 0
-    for lines in _written(run, reader, writer):
+    for lines in fit_lines(run, reader, writer, count=True):
         waiting.append(lines)
         held += sum(map(len, lines))
         if len(waiting) >= _WINDOW or held >= WINDOW_BYTES:
@@ -255,19 +254,6 @@ def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence
             run.advance(len(waiting))
             waiting, held = [], 0
     _put(outputs, [*waiting, writer.end()])
-
-
-def _written(run: Run, reader: PairReader, writer: PairWriter) -> Iterator[tuple[bytes, ...]]:
-    """Yield the bytes of each good pair for each output."""
-    for pair in reader:
-        run.counts["rows"] += 1
-        if isinstance(pair, BadRow):
-            run.reject(pair)
-            continue
-        try:
-            yield writer.lines(pair)
-        except UnfitError as problem:
-            run.reject(pair.bad(reader.name, *problem.args))
 
 
 def _put(outputs: Sequence[BinaryIO], lines: Sequence[tuple[bytes, ...]]) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.command import command, needs_none_of
+from bitextfilter.commands.frame.formats import read_others
 from bitextfilter.commands.frame.options import (
     COUNT,
     NumberRange,
@@ -24,7 +25,6 @@ from bitextfilter.commands.frame.options import (
     options_of,
     row_options,
 )
-from bitextfilter.commands.frame.other_files import read_others
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import MATCH, DedupSettings
 from bitextfilter.corpus.formats.base import format_of
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from bitextfilter.corpus.dedup import DedupWindow
     from bitextfilter.corpus.other_texts import AgainstSettings, OtherTexts
     from bitextfilter.io.spill import Records
-
-_SIDES = ("source", "target")
-_NEAR = ("overlap", "ngram")
 
 
 def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -141,12 +138,11 @@ class _Others:
 
     def __post_init__(self) -> None:
         """Refuse options without effect."""
-        for name in ("only_against", "against_match", "against_by", "against_words", *_NEAR):
-            if is_given(name) and not self.files:
-                raise click.UsageError(f"--{name.replace('_', '-')} needs --against FILE")
-        for name in _NEAR:
-            if is_given(name) and self.against_match != "near":
-                raise click.UsageError(f"--{name} is for --against-match near")
+        near, others = ("overlap", "ngram"), ("against_match", "against_by", "against_words")
+        if not self.files:
+            needs_none_of(("only_against", *others, *near), "needs --against FILE")
+        if self.against_match != "near":
+            needs_none_of(near, "is for --against-match near")
         if "-" in self.files:
             raise click.UsageError("--against needs a file, not stdin")
         for path in self.files:
@@ -164,9 +160,9 @@ class _Others:
     def check(self, settings: _Settings) -> None:
         """Refuse settings that other files have no part in."""
         wanted = self.against_by
-        if settings.by in _SIDES and wanted not in ("any", settings.by):
+        if settings.by in SIDES and wanted not in ("any", settings.by):
             raise click.UsageError(f"--against-by {wanted} does not go with --by {settings.by}")
-        for side in _SIDES:
+        for side in SIDES:
             if getattr(self, f"against_{side}"):
                 if wanted not in (side, "any", "either"):
                     raise click.UsageError(f"--against-{side} is not for --against-by {wanted}")
@@ -219,11 +215,6 @@ def main(run: Run, settings: _Settings, others: _Others) -> None:
         bitext-dedup --against test.tsv --against dev.en --against dev.de < pairs.tsv > train.tsv
     """
     others.check(settings)
-    _drop(run, settings, others)
-
-
-def _drop(run: Run, settings: _Settings, others: _Others) -> None:
-    """Write the rows that are neither duplicates nor in other files."""
     files, score = run.row_settings, settings.column
     taken = (*files.inputs, files.output, files.rejects, *others.files)
     needs_own_file("--groups", settings.groups, taken)
@@ -250,7 +241,7 @@ def _known_texts(run: Run, settings: _Settings, others: _Others) -> OtherTexts:
     from bitextfilter.corpus.other_texts import OtherTexts
 
     wanted = others.definition(settings)
-    known = OtherTexts(wanted, (settings.by,) if settings.by in _SIDES else _SIDES)
+    known = OtherTexts(wanted, (settings.by,) if settings.by in SIDES else SIDES)
     run.facts.update(against=list(others.files), only_against=others.only_against)
     run.facts.update(against_match=wanted.match, against_by=wanted.by, against_words=wanted.words)
     if wanted.match == "near":
@@ -258,7 +249,7 @@ def _known_texts(run: Run, settings: _Settings, others: _Others) -> OtherTexts:
     run.counts["in other files"] = 0
     for path in others.against:
         read_others(run, known, path, None)
-    for side, paths in zip(_SIDES, (others.against_source, others.against_target), strict=True):
+    for side, paths in zip(SIDES, (others.against_source, others.against_target), strict=True):
         for path in paths:
             read_others(run, known, path, side)
     return known

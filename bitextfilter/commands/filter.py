@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.command import command, needs_none_of
 from bitextfilter.commands.frame.cuts import CutCheck, CutMeasure
 from bitextfilter.commands.frame.options import (
     DEFAULT_MODEL,
@@ -88,10 +88,8 @@ class _Settings:
         """Refuse options that contradict each other."""
         if self.one is None and self.where is not None:
             raise click.UsageError("--column is for --one; pairs have --scol and --tcol")
-        for name in ("languages", "folder"):
-            if self.one is not None and getattr(self, name) is not None:
-                option = "--model" if name == "folder" else "--languages"
-                raise click.UsageError(f"{option} is for pairs: --one names the language")
+        if self.one is not None:
+            needs_none_of(("languages", "folder"), "is for pairs: --one names the language")
         if self.fast and (self.emit or self.suggest):
             raise click.UsageError("--fast leaves out values: not with --emit or --suggest")
         if self.suggest and (self.emit or self.explain):
@@ -132,21 +130,16 @@ def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
         bitext-score < pairs.tsv | bitext-filter --rule default --rule "score>=balanced"
         bitext-filter --one de < german.txt > kept.txt
     """
-    if settings.listed:
-        _show(run)
-    else:
-        _filter(run, settings, cut.similarity)
-
-
-def _filter(run: Run, settings: _Settings, measure: str | None) -> None:
-    """Filter the rows, or suggest bounds from them."""
     from bitextfilter.filters.pipeline import Pipeline, Tally
     from bitextfilter.filters.registry import spelling
     from bitextfilter.filters.rule import sides_of
 
+    if settings.listed:
+        _show(run)
+        return
     if settings.one is not None and (is_given("scol") or is_given("tcol")):
         raise click.UsageError("--scol and --tcol are for pairs: --one has --column")
-    rules, languages = _usable_rules(run, settings, measure)
+    rules, languages = _usable_rules(run, settings, cut.similarity)
     pipeline = Pipeline(rules, settings.fast)
     if settings.emit and not pipeline.value_names(languages):
         raise click.UsageError("--emit: these rules have no values but columns of the rows")
@@ -187,7 +180,7 @@ def _usable_rules(
         raise
     if passed_over:
         reasons = "; ".join(dict.fromkeys(passed_over.values()))
-        run.tell(f"not applied: {reasons}", always=languages is not None)
+        run.note(f"not applied: {reasons}", always=languages is not None)
     run.facts["languages"] = ",".join(languages) if languages else None
     run.row_checks.languages = languages if languages and len(languages) == 2 else None
     run.facts["not applied"] = dict(passed_over)

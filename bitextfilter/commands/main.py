@@ -178,14 +178,7 @@ GROUPS = {
 class _Caller(Command):
     """The command ``bitext``, which runs ``bitext score ...`` as ``bitext-score ...``."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
         """Run the command named by the first word, or this one."""
         words = list(sys.argv[1:] if args is None else args)
         if words[:1] == ["help"]:
@@ -194,24 +187,20 @@ class _Caller(Command):
             words[0] = "--completion"
         called = _called(words)
         if called is None:
-            return super().main(words, prog_name, complete_var, standalone_mode, **extra)
-        return called.main(words[1:], called.name, None, standalone_mode, **extra)
+            return super().main(words, *others, **extra)
+        return called.main(words[1:], **{**extra, "prog_name": called.name})
 
     def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
+        self, info_name: str | None, args: list[str], *parent: Any, **extra: Any
     ) -> click.Context:
         """Read the command line; in completion, that of the command named by the first word."""
         if not extra.get("resilient_parsing"):
-            return super().make_context(info_name, args, parent, **extra)
+            return super().make_context(info_name, args, *parent, **extra)
         words = args[1:] if args[:1] == ["help"] else args
         called = _called(words)
         if called is None:
-            return super().make_context(info_name, [], parent, **extra)
-        return called.make_context(called.name, words[1:], parent, **extra)
+            return super().make_context(info_name, [], *parent, **extra)
+        return called.make_context(called.name, words[1:], *parent, **extra)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the names of the commands, too."""
@@ -297,7 +286,11 @@ def main(run: Run, settings: _Settings) -> None:
         bitext --manual ~/.local/share/man
     """
     if settings.manual is not None:
-        _write_manual(run, settings.manual)
+        place = make_folder(Path(settings.manual) / "man1")
+        for name, purpose in COMMANDS.items():
+            for page in pages_of(name, command_of(name), purpose):
+                run.output(str(place / f"{page.name}.1")).write(page.text.encode())
+                run.counts["pages"] += 1
     elif settings.completion is not None:
         run.output("-").write(completions(settings.completion).encode())
     else:
@@ -306,16 +299,6 @@ def main(run: Run, settings: _Settings) -> None:
 
 
 main.epilog = EXIT_HELP
-
-
-def _write_manual(run: Run, folder: str) -> None:
-    """Write the page of every command, and of every subcommand."""
-
-    place = make_folder(Path(folder) / "man1")
-    for name, purpose in COMMANDS.items():
-        for page in pages_of(name, command_of(name), purpose):
-            run.output(str(place / f"{page.name}.1")).write(page.text.encode())
-            run.counts["pages"] += 1
 
 
 def completions(shell: str) -> str:

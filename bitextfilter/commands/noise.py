@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import click
@@ -29,6 +29,7 @@ from bitextfilter.io.row_reader import RowReader
 from bitextfilter.io.rows import BadRow, Row, with_texts
 from bitextfilter.languages import any_language
 
+_ORIGINAL = ["quality", "source", "target"]
 MISTAKE_MAKERS = {kind: mistake.make for kind, mistake in MISTAKES.items()}
 
 
@@ -125,28 +126,14 @@ def main(run: Run, settings: _Settings) -> None:
             run.note(f"without {kind}, which needs {lack}")
     run.facts.update(seed=seed, rates={**chosen})
     run.counts.update(dict.fromkeys((CLEAN, *chosen), 0))
-    _write(run, reader, noisy, waiting, settings.original)
-
-
-_ORIGINAL = ["quality", "source", "target"]
-
-
-def _write(
-    run: Run,
-    reader: RowReader,
-    noisy: Iterable[tuple[str, str, str]],
-    waiting: deque[Row],
-    original: bool,
-) -> None:
-    """Write the *waiting* row of each pair, with its texts and label; perhaps with the old ones."""
     output = run.output()
-    output.write(reader.first_line(["label", *(_ORIGINAL if original else ())]))
+    output.write(reader.first_line(["label", *(_ORIGINAL if settings.original else ())]))
     places = [reader.place(wanted) for wanted in run.row_settings.columns.wanted()]
     for source, target, label in noisy:
         row = waiting.popleft()
         run.counts[label] += 1
         line = row.line if label == CLEAN else with_texts(row.line, places, (source, target))
-        more = [f"{quality_of(label):g}", row.source, row.target] if original else []
+        more = [f"{quality_of(label):g}", row.source, row.target] if settings.original else []
         output.write(b"\t".join([line, *map(str.encode, (label, *more))]) + row.ending)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -30,6 +28,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.shards import work_folder
 from bitextfilter.commands.frame.words import as_languages
 from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.documents import (
@@ -39,9 +38,8 @@ from bitextfilter.io.documents import (
     ListedPair,
     read_collection,
 )
-from bitextfilter.io.files import locked
 from bitextfilter.io.records import json_bytes
-from bitextfilter.io.work_folder import passing_folder
+from bitextfilter.io.rows import SIDES
 from bitextfilter.models.folders import BALANCED
 
 if TYPE_CHECKING:
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
     from bitextfilter.mining.document_pairing import DocumentPairer
     from bitextfilter.scoring.model import Model
 
-_SIDES = ("source", "target")
 _EMPTY = "leave it out, or --keep-going does"
 _CHECKED_DOCUMENTS, _CHECKED_SENTENCES = 100, 20
 
@@ -118,8 +115,7 @@ def main(run: Run, settings: _Settings) -> None:
         warn_of_languages(run, model, [_some_sentences(store) for store in stores])
     least, chosen = _least(run, settings.min_score), pairer.pair()
     kept = chosen.take(chosen.score >= least)
-    lines = _objects if settings.texts else _rows
-    for line in lines(stores, kept, settings.digits):
+    for line in _lines(settings, stores, kept):
         output.write(line)
         run.counts["pairs"] += 1
     if len(kept) < len(chosen):
@@ -134,22 +130,9 @@ def _pairer(run: Run, model: Model, settings: _Settings) -> DocumentPairer:
         PairingSettings,
     )
 
-    if settings.resume is None:
-        folder = run.enter(passing_folder(run.row_settings.output)).path
-    else:
-        folder = Path(settings.resume)
-        with suppress(OSError):
-            folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        run.enter(locked(folder))
-
-    def begin(total: int, unit: str) -> None:
-        run.progress(total, unit)
-
-    def advance(count: int) -> None:
-        run.progress().update(count)
-
     own = PairingSettings(settings.neighbours_count, run.common.batch_size, run.common.threads)
-    return DocumentPairer(model, folder, own, PairingHooks(begin, advance))
+    hooks = PairingHooks(run.progress, lambda count: run.progress().update(count))
+    return DocumentPairer(model, work_folder(run, settings.resume), own, hooks)
 
 
 def _gathered(
@@ -161,7 +144,7 @@ def _gathered(
     uses = FileUses([run.row_settings.output, run.row_settings.rejects, run.common.manifest], [])
     read = _Reader(run, reader, uses, settings.keep_going)
     stores = pairer.gather(read.documents(path, side) for side, path in enumerate(paths))
-    for side, path, store in zip(_SIDES, paths, stores, strict=True):
+    for side, path, store in zip(SIDES, paths, stores, strict=True):
         if not len(store):
             raise InputError("no documents", file=path)
         run.counts[f"{side}s"] += sum(map(len, store.names))
@@ -230,38 +213,21 @@ def _least(run: Run, asked: MinScore) -> float:
     return float(np.float32(least))
 
 
-def _rows(
-    stores: tuple[DocumentStore, DocumentStore], pairs: Mined, digits: int
+def _lines(
+    settings: _Settings, stores: tuple[DocumentStore, DocumentStore], pairs: Mined
 ) -> Iterator[bytes]:
-    """Yield a row for each pair."""
+    """Yield a row for each pair, or with --texts a JSON object."""
     from bitextfilter.mining.document_pairing import named_pairs
 
     for source, target, score in named_pairs(stores, pairs):
-        row = f"{source[1]}\t{target[1]}\t{score:.{digits}f}\n"
-        yield row.encode("utf-8", "surrogateescape")
-
-
-def _objects(
-    stores: tuple[DocumentStore, DocumentStore], pairs: Mined, digits: int
-) -> Iterator[bytes]:
-    """Yield a JSON object for each pair."""
-    from bitextfilter.mining.document_pairing import named_pairs
-
-    for source, target, score in named_pairs(stores, pairs):
-        texts = [
-            store.read(range(number, number + 1))[0]
-            for store, (number, _) in zip(stores, (source, target), strict=True)
-        ]
-        names = [
-            name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-            for _, name in (source, target)
-        ]
-        yield json_bytes(
-            {
-                "source_id": names[0],
-                "target_id": names[1],
-                "score": round(score, digits),
-                "source": texts[0],
-                "target": texts[1],
-            }
-        )
+        if not settings.texts:
+            row = f"{source[1]}\t{target[1]}\t{score:.{settings.digits}f}\n"
+            yield row.encode("utf-8", "surrogateescape")
+            continue
+        names, texts = [], []
+        for store, (number, name) in zip(stores, (source, target), strict=True):
+            names.append(name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+            texts.append(store.read(range(number, number + 1))[0])
+        made = {"source_id": names[0], "target_id": names[1]}
+        sides = {"source": texts[0], "target": texts[1]}
+        yield json_bytes({**made, "score": round(score, settings.digits), **sides})

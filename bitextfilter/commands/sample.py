@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,17 +23,13 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.row_reader import RowReader
-from bitextfilter.io.rows import SIDES, BadRow, Row, WantedColumn, number_of
+from bitextfilter.io.rows import SIDES, Row, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.corpus.selection import DiverseOrder, SampleSettings
     from bitextfilter.io.ranking import Ranked
     from bitextfilter.scoring.model import Model
-    from bitextfilter.search.kmeans import PairVectors
-
-_SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
@@ -102,18 +98,13 @@ def main(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> N
         bitext-rank --min-score balanced < scored.tsv | bitext-sample --top-lines 10k > some.tsv
         bitext-sample --drop-similar 0.9 --rejects gone.tsv < scored.tsv > distinct.tsv
     """
-    settings.check(budget)
-    _sample(run, settings, budget, given)
-
-
-def _sample(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -> None:
-    """Read all rows, and write the sample."""
     from bitextfilter.corpus.selection import diverse_order
 
+    settings.check(budget)
     run.facts["seed"] = settings.seed
     output = run.output()
-    incoming = _incoming(run, settings, given)
-    ranked = _read(run, incoming, budget)
+    incoming = _Incoming(run, settings, given)
+    ranked = incoming.read(budget)
     order = diverse_order(incoming.vectors, ranked.scores(), settings.sampling(run.common.threads))
     _tell(run, settings, ranked, order)
     ranked = ranked.in_order(order.places)
@@ -129,65 +120,56 @@ def _sample(run: Run, settings: _Settings, budget: Budget, given: VectorFiles) -
     write_kept(run, output, ranked.read(selection), dropped)
 
 
-class _Incoming(NamedTuple):
-    """The rows, and how they get their vectors."""
+class _Incoming:
+    """Reads the rows into a ranking, and their vectors."""
 
-    reader: RowReader
-    windows: Iterator[list[Row | BadRow]]
-    encode: Callable[[Sequence[Row]], tuple[Vectors, Vectors]]
-    vectors: PairVectors
-    numbers: array[int]
-    """Of the good rows read so far."""
-    model: Callable[[], Model]
-    """Returns the model, which is loaded once."""
+    def __init__(self, run: Run, settings: _Settings, given: VectorFiles) -> None:
+        """Open the input, and load the model or the given vectors."""
+        from bitextfilter.search.kmeans import PairVectors
 
+        score = WantedColumn("score", "--column", settings.column)
+        columns = replace(run.row_settings.columns, blank=True, first=(score,))
+        if given:
+            given.check(("device",))
+        self._run, self._model = run, None if given else run.model()
+        self.reader = run.rows(columns)
+        self._given = given.rows(run, self.reader) if given else None
+        self._windows = run.windows(self._given or self.reader, fault=columns.blank_fault(*SIDES))
+        dim = self._given.files[0].dim if self._given else self._encoder().encoder.dim
+        self.vectors = run.enter(PairVectors(dim))
+        self.numbers = array("Q")
+        """Of the good rows read so far."""
 
-def _incoming(run: Run, settings: _Settings, given: VectorFiles) -> _Incoming:
-    """Open the input, and load the model or the given vectors."""
-    from bitextfilter.search.kmeans import PairVectors
+    def _encoder(self) -> Model:
+        """Return the model, which is loaded once."""
+        self._model = self._model or self._run.model()
+        return self._model
 
-    score = WantedColumn("score", "--column", settings.column)
-    columns = replace(run.row_settings.columns, blank=True, first=(score,))
-    fault = columns.blank_fault(*SIDES)
-    if given:
-        given.check(("device",))
-        reader = run.rows(columns)
-        rows = given.rows(run, reader)
-
-        def take(good: Sequence[Row]) -> tuple[Vectors, Vectors]:
-            return rows.vectors(good, 0), rows.vectors(good, 1)
-
-        vectors = run.enter(PairVectors(rows.files[0].dim))
-        windows = run.windows(rows, fault=fault)
-        return _Incoming(reader, windows, take, vectors, array("Q"), run.model)
-    model, reader = run.model(), run.rows(columns)
-
-    def encode(good: Sequence[Row]) -> tuple[Vectors, Vectors]:
+    def _encoded(self, good: Sequence[Row]) -> tuple[Vectors, Vectors]:
+        if self._given is not None:
+            return self._given.vectors(good, 0), self._given.vectors(good, 1)
+        model = self._encoder()
         first, second = ([row.texts[side] for row in good] for side in (1, 2))
         return model.encode(first, model.languages[0]), model.encode(second, model.languages[1])
 
-    vectors = run.enter(PairVectors(model.encoder.dim))
-    windows = run.windows(reader, fault=fault)
-    return _Incoming(reader, windows, encode, vectors, array("Q"), lambda: model)
+    def read(self, budget: Budget) -> Ranked:
+        """Read everything: lines, scores and sizes into a ranking, and the vectors."""
+        from bitextfilter.io.ranking import Ranking
+        from bitextfilter.io.spill import Spill
 
-
-def _read(run: Run, incoming: _Incoming, budget: Budget) -> Ranked:
-    """Read everything: lines, scores and sizes into a ranking, and the vectors."""
-    from bitextfilter.io.ranking import Ranking
-    from bitextfilter.io.spill import Spill
-
-    ranking = Ranking(run.enter(Spill()), best_first=False)
-    sizes = budget.sizes(incoming.model)
-    for window in incoming.windows:
-        good = [row for row in window if isinstance(row, Row)]
-        if not good:
-            continue
-        incoming.vectors.add(*incoming.encode(good))
-        incoming.numbers.extend(row.number for row in good)
-        texts = [[row.texts[1 + SIDES.index(side)] for row in good] for side in budget.sides]
-        scores = [number_of(row.texts[0].encode()) for row in good]
-        ranking.add([row.line + row.ending for row in good], scores, sizes(texts) if sizes else ())
-    return ranking.finish()
+        ranking = Ranking(self._run.enter(Spill()), best_first=False)
+        sizes = budget.sizes(self._encoder)
+        for window in self._windows:
+            good = [row for row in window if isinstance(row, Row)]
+            if not good:
+                continue
+            self.vectors.add(*self._encoded(good))
+            self.numbers.extend(row.number for row in good)
+            texts = [[row.texts[1 + SIDES.index(side)] for row in good] for side in budget.sides]
+            scores = [number_of(row.texts[0].encode()) for row in good]
+            lines = [row.line + row.ending for row in good]
+            ranking.add(lines, scores, sizes(texts) if sizes else ())
+        return ranking.finish()
 
 
 def _tell(run: Run, settings: _Settings, ranked: Ranked, order: DiverseOrder) -> None:

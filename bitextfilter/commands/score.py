@@ -28,7 +28,6 @@ from bitextfilter.commands.frame.options import (
     Scaling,
     as_score,
     flag,
-    is_given,
     needs_own_file,
     option,
     row_options,
@@ -95,8 +94,8 @@ class ScorerCommand:
     def check(self) -> None:
         """Raise UsageError for an option that needs the program, and for a name that is taken."""
         names = ("scorer_name", "scorer_processes", "scorer_timeout", "scorer_retries")
-        if self.scorer_command is None and (given := next(filter(is_given, names), None)):
-            raise click.UsageError(f"--{given.replace('_', '-')} is for --scorer-command")
+        if self.scorer_command is None:
+            needs_none_of(names, "is for --scorer-command")
         name = self.scorer_name
         if name in (*MEASURES, *TRANSLATION_MEASURES, "reasons"):
             raise click.UsageError(f"--scorer-name {name} is the name of another column")
@@ -329,7 +328,7 @@ class _Scoring:
 
         settings = self.settings
         run.row_checks.columns = settings.column_check
-        reader, cache = run.rows(), self._cache(run)
+        reader, cache = run.rows(), run.cache(settings.cache)
         columns = self._of_given(run) if self.given else self._of_models(run, reader, cache)
         run.facts["similarity"] = ",".join(columns.measures)
         explainer = _explainer(columns) if settings.explain else None
@@ -339,14 +338,6 @@ class _Scoring:
             good = [row for row in window if isinstance(row, Row)]
             output.write(lines.lines(window, good, columns.score(good, known)))
         return reader.next - (1 if reader.header is None else 2)
-
-    def _cache(self, run: Run) -> Cache | None:
-        """Open the cache of scores, if there is one."""
-        if self.settings.cache is None:
-            return None
-        from bitextfilter.scoring.cached_scores import Cache
-
-        return run.enter(Cache(self.settings.cache))
 
     def _of_given(self, run: Run) -> GivenColumns:
         """Return the scores of rows by given vectors."""

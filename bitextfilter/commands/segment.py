@@ -16,7 +16,7 @@ from bitextfilter.errors import OutputError
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import stream_name, write_whole
 from bitextfilter.io.row_reader import RowReader, row_windows
-from bitextfilter.io.rows import BadRow, Row, TextColumn, is_blank
+from bitextfilter.io.rows import TextColumn, is_blank, strict
 from bitextfilter.models.folders import CONFIG
 
 _KINDS = ("unigram", "sentencepiece-bpe", "bpe", "morfessor", "none")
@@ -143,21 +143,12 @@ def apply(run: Run, settings: _Cutting) -> None:
 
 
 def _reader(run: Run, path: str) -> RowReader:
-    return RowReader(run.input(path), stream_name(path), TextColumn(), remedy="")
+    return RowReader(run.input(path), stream_name(path), TextColumn(blank=True), remedy="")
 
 
 def _windows(run: Run, rows: RowReader) -> Iterator[list[tuple[str, bytes]]]:
     """Yield windows of sentences and line endings, counted; InputError for a line of no text."""
     for window in row_windows(rows, _WINDOW):
-        yield [(_sentence(row), row.ending) for row in window]
+        yield [("" if is_blank(row.text) else row.text, row.ending) for row in strict(window)]
         run.counts["rows"] += len(window)
         run.progress().update(len(window))
-
-
-def _sentence(row: Row | BadRow) -> str:
-    """Return the sentence of a row, empty for a blank line; InputError if it is bad."""
-    if not isinstance(row, BadRow):
-        return row.text
-    if b"\0" in row.line or not is_blank(row.line.decode("utf-8", "replace")):
-        raise row.error()
-    return ""

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from bitextfilter.commands.frame.training import (
     training_settings,
     weighted,
 )
+from bitextfilter.commands.models.lines import lines
 from bitextfilter.corpus.formats.base import FORMATS, format_of
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.drafts import temporary_folder
@@ -88,6 +90,17 @@ class _Settings:
     keep: bool = flag("--keep", "Leave the files of the stages in MODEL.training.")
     dry_run: bool = flag("--dry-run", "Write how long each stage will take, and end.")
 
+    @property
+    def paths(self) -> dict[str, list[str]]:
+        """The files of each kind, by the option that names them; ``file`` of PAIRS."""
+        return {
+            "file": [*self.files],
+            "--development": [] if self.development is None else [self.development],
+            "--foreign": [] if self.foreign is None else [self.foreign],
+            "--classifier-pairs": [*self.classifier_pairs],
+            "--graded": [weighted(text, "--graded")[0] for text in self.graded],
+        }
+
 
 @command(
     "bitext-train",
@@ -142,8 +155,8 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
             _remove(work)
         raise
     if settings.dry_run:
-        lines = [[stage, f"{seconds:.0f}"] for stage, seconds in estimates.items()]
-        run.output("-").write(_table([["stage", "estimate"], *lines]))
+        rows = [[stage, f"{seconds:.0f}"] for stage, seconds in estimates.items()]
+        run.output("-").write(lines([["stage", "estimate"], *rows]))
         return
     _train(run, training, estimates, output)
     if not settings.keep:
@@ -162,10 +175,11 @@ def _check(settings: _Settings, output: str) -> None:
     """Raise UsageError for files that cannot be read together; find the models."""
     if output == "-":
         raise click.UsageError("a model is a folder: name one with -o")
-    given = [*settings.files, *settings.classifier_pairs, *filter(None, [settings.development])]
+    paths = settings.paths
+    given = [*paths["file"], *paths["--classifier-pairs"], *paths["--development"]]
     if [*given, settings.foreign].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
-    if any(weighted(text, "--graded")[0] == "-" for text in settings.graded):
+    if "-" in paths["--graded"]:
         raise click.UsageError("--graded cannot be stdin")
     if settings.foreign == "-":
         raise click.UsageError("--foreign cannot be stdin")
@@ -179,21 +193,16 @@ def _check(settings: _Settings, output: str) -> None:
 
 def _plan(run: Run, settings: _Settings, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that the model depends on."""
-    graded = [weighted(text, "--graded") for text in settings.graded]
-    groups: dict[str, Sequence[str | None]] = {
-        "file": settings.files,
-        "--development": [settings.development],
-        "--foreign": [settings.foreign],
-        "--classifier-pairs": settings.classifier_pairs,
-        "--graded": [path for path, _ in graded],
-    }
     contents: dict[str, Any] = {
-        f"{group} {number}, {Path(path).name},": _digest(path)
-        for group, paths in groups.items()
+        f"{group} {number}, {Path(path).name},": (
+            "a pipe" if _is_pipe(path) else file_digest(path)[:12]
+        )
+        for group, paths in settings.paths.items()
         for number, path in enumerate(paths, 1)
-        if path is not None
     }
-    contents["the weights of --graded"] = [weight for _, weight in graded]
+    contents["the weights of --graded"] = [
+        weighted(text, "--graded")[1] for text in settings.graded
+    ]
     for name in ("scol", "tcol", "header", "on_error"):
         contents[f"--{name.replace('_', '-')}"] = getattr(run.row_settings, name)
     models = {
@@ -204,19 +213,17 @@ def _plan(run: Run, settings: _Settings, config: Mapping[str, Any]) -> dict[str,
     return {**config, "languages": settings.languages, **contents, **models}
 
 
-def _digest(path: str) -> str:
-    piped = path == "-" or (Path(path).exists() and not Path(path).is_file())
-    return "a pipe" if piped else file_digest(path)[:12]
+def _is_pipe(path: str) -> bool:
+    return path == "-" or (Path(path).exists() and not Path(path).is_file())
 
 
 def _training(run: Run, settings: _Settings, config: Any, work: Path) -> ModelTraining:
     """Return the stages, of which the first, to read the pairs, is done."""
     from bitextfilter.training.model_training import ModelFiles, ModelTraining, Place
 
-    names = [Path(path).name for path in settings.files]
-    others = [settings.development, settings.foreign, *settings.classifier_pairs]
-    others += [weighted(text, "--graded")[0] for text in settings.graded]
-    files = ModelFiles(names, [Path(path).name for path in others if path is not None])
+    paths = list(chain.from_iterable(settings.paths.values()))
+    names, pairs = [Path(path).name for path in paths], len(settings.files)
+    files = ModelFiles(names[:pairs], names[pairs:])
     place = Place(work, run.common.device, run.common.threads, run.note)
     languages = settings.languages or ("", "")
     training = ModelTraining(languages, config, files, place, settings.encoder)
@@ -230,7 +237,7 @@ def _training(run: Run, settings: _Settings, config: Any, work: Path) -> ModelTr
             training = replace(training, files=files._replace(foreign=foreign))
         training = training.of(languages, _start(settings, languages))
         known = training.keep_record("pairs", _gathered(run, training, given), begun)
-    elif "a pipe" in _plan(run, settings, {}).values():
+    elif any(map(_is_pipe, paths)):
         run.warn("goes on with the pairs that were read before; the pipe is not read again")
     languages = known["languages"][0], known["languages"][1]
     _tell_pairs(run, known)
@@ -268,14 +275,12 @@ def _pairs(run: Run, path: str, languages: tuple[str, str] | None) -> list[Pair]
     """Read the pairs of a file of any format."""
     before, form = run.row_settings, format_of(path) or "tsv"
     if form in ("tsv", "parquet", "arrow"):
-        windows = run.windows(run.rows(file=path))
-    else:
-        run.begin_rows()
-        rows, _ = rows_of_format(run, form, [path], languages, Columns())
-        windows = run.windows(rows)
-    pairs = [(r.source, r.target) for window in windows for r in window if isinstance(r, Row)]
-    run.row_settings = before
-    return pairs
+        pairs = run.pairs(path)
+        run.row_settings = before
+        return pairs
+    run.begin_rows()
+    windows = run.windows(rows_of_format(run, form, [path], languages, Columns())[0])
+    return [(r.source, r.target) for window in windows for r in window if isinstance(r, Row)]
 
 
 def _languages(settings: _Settings, pairs: Sequence[Pair]) -> tuple[str, str]:
@@ -419,8 +424,11 @@ def _train(run: Run, training: ModelTraining, estimates: Mapping[str, float], ou
             begun = time.monotonic()
             facts = training.keep_record(stage, work[stage](), begun)
         expected = f"{estimates[stage]:.0f}" if stage in estimates else ""
-        rows.append([stage, f"{facts['seconds']:.0f}", expected, _figures(stage, facts)])
-    run.output("-").write(_table([["stage", "seconds", "estimate", "figures"], *rows]))
+        figures = "none"  # where no cuts are found
+        if stage != "cuts" or "mlp" in facts:
+            figures = _SHOWN[stage].format(**facts)
+        rows.append([stage, f"{facts['seconds']:.0f}", expected, figures])
+    run.output("-").write(lines([["stage", "seconds", "estimate", "figures"], *rows]))
     digest = training.record("model") or {}
     run.facts["model"], run.facts["digest"] = str(output), digest["digest"]
     run.counts["stages"] = len(STAGES)
@@ -434,13 +442,3 @@ _SHOWN = {
     "cuts": "mlp {mlp:.4f}, cosine {cosine:.4f}",
     "model": "digest {digest}",
 }
-
-
-def _figures(stage: str, facts: Mapping[str, Any]) -> str:
-    if stage == "cuts" and "mlp" not in facts:
-        return "none"
-    return _SHOWN[stage].format(**facts)
-
-
-def _table(rows: Sequence[Sequence[str]]) -> bytes:
-    return "".join("\t".join(row) + "\n" for row in rows).encode()

@@ -125,11 +125,6 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap, training: Training
         bitext-train-combiner --labels 3 --column 4 --lower 5 --kind monotone -o c.json rows.tsv
         bitext-train-combiner --kind isolation-forest --column 3 --column 4 -o c.json rows.tsv
     """
-    _train(run, settings, bootstrap, training)
-
-
-def _train(run: Run, settings: _Settings, bootstrap: Bootstrap, training: TrainingOptions) -> None:
-    """Read the rows, and write the combiner and the table."""
     from bitextfilter.training.combiner import CombinerSettings, TrainedCombiner
 
     kind = {} if settings.kind is None else {"kind": settings.kind}

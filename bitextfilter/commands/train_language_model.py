@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import as_column, option, row_options
@@ -11,10 +10,6 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
 from bitextfilter.io.rows import TextColumn
 from bitextfilter.settings import from_mapping
-
-if TYPE_CHECKING:
-    pass
-
 
 _UNITS = ("tokens", "words", "characters")
 _ORDERS = {"characters": 5}

@@ -26,7 +26,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.drafts import temporary_folder
 
 if TYPE_CHECKING:
-    from bitextfilter.tuning.trials import Grid, Point, ResultTable, TuningTask
+    from bitextfilter.tuning.trials import Point, ResultTable, TuningTask
 
     Points = dict[str, Point]
 
@@ -100,7 +100,10 @@ def main(run: Run, settings: _Settings, columns: PairColumns) -> None:
     needs_own_file("--output", str(settings.table), (run.common.manifest, *settings.pairs))
     grid = read_grid(settings.grid)
     task = _task(run, settings, columns)
-    points = _points(task, grid)
+    points: Points = {}
+    for point in grid.points():
+        task.check(point)
+        points[task.key(point)] = point
     table = ResultTable(settings.table, task.figure, grid.names)
     left = {key: point for key, point in points.items() if not table.finished(key)}
     run.facts["figure"] = task.figure
@@ -112,15 +115,6 @@ def main(run: Run, settings: _Settings, columns: PairColumns) -> None:
     work = _Work(table, grid.varied, settings.processes)
     _train(run, task, left, work)
     _conclude(run, points, work)
-
-
-def _points(task: TuningTask, grid: Grid) -> Points:
-    """Every point of the grid by its key, found fit to be trained."""
-    points = {}
-    for point in grid.points():
-        task.check(point)
-        points[task.key(point)] = point
-    return points
 
 
 class _Work(NamedTuple):

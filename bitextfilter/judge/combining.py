@@ -115,12 +115,10 @@ class LearningCurve:
                 own = np.flatnonzero(known & (folds != fold))
                 order = _mixed(kinds, own, self.bootstrap.seed + draw)
                 for size, parts in found.items():
-                    parts[-1][folds == fold] = self._combined(order[:size], folds == fold)
+                    learnt = self._scores[order[:size]], self._grades[order[:size]]
+                    combiner = train_combiner(*learnt, self._columns, self.settings)
+                    parts[-1][folds == fold] = combiner(self._scores[folds == fold])
         return found
-
-    def _combined(self, learnt: Indices, rows: Any) -> Floats:
-        material = self._scores[learnt], self._grades[learnt], self._columns, self.settings
-        return train_combiner(*material)(self._scores[rows])
 
     def result(self) -> Result:
         """Return the AUC of each score alone, and of combiners by the number of labels."""

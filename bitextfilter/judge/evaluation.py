@@ -336,24 +336,21 @@ def judgement_result(
         "annotators": len(judgements.annotators),
         **settings.bootstrap.facts,
     }
-    cuts = [
-        _cut_record(cut, facts) for name in settings.columns for cut in yields(rows, name, settings)
-    ]
-    scores = [_auc_record(rows, name, settings.bootstrap, facts) for name in settings.columns]
+    cuts, scores = [], []
+    for name in settings.columns:
+        cuts += [_cut_record(cut, facts) for cut in yields(rows, name, settings)]
+        auc = column_auc(rows, name, settings.bootstrap)
+        line = signature(f"auc = {auc.value:.4f}", column=name, **facts)
+        labels = int((~rows.ruled).sum())
+        scores.append(_record("auc", name, labels=labels, value=auc, signature=line))
     strata = _reason_records(rows, settings.bootstrap)
-    figures = [*measure_agreement(judgements, standard.least), *more]
-    agreement = [_agreement_record(each) for each in figures]
+    agreement = [
+        _record(each.measure, ", ".join(each.annotators), labels=each.rows, value=each.value)
+        for each in (*measure_agreement(judgements, standard.least), *more)
+    ]
     groups = {"cuts": cuts, "scores": scores, "reasons": strata, "agreement": agreement}
     about = {"sample": judgements.sample.name, "scale": judgements.scale.name}
     return Result("judge", _COLUMNS, groups, {**about, "good": str(standard)})
-
-
-def _auc_record(
-    rows: JudgedRows, name: str, bootstrap: Bootstrap, facts: dict[str, str | float]
-) -> dict[str, Any]:
-    auc = column_auc(rows, name, bootstrap)
-    line = signature(f"auc = {auc.value:.4f}", column=name, **facts)
-    return _record("auc", name, labels=int((~rows.ruled).sum()), value=auc, signature=line)
 
 
 def _reason_records(rows: JudgedRows, bootstrap: Bootstrap) -> list[dict[str, Any]]:
@@ -370,11 +367,6 @@ def _cut_record(cut: JudgedCut, facts: dict[str, str | float]) -> dict[str, Any]
     line = signature(f"cut = {cut.cut!r}", column=cut.column, **facts) if cut.mark else ""
     known = {"cut": cut.cut, "labels": cut.labels, **cut.figures}
     return _record("cut", cut.column, **known, mark=cut.mark, signature=line)
-
-
-def _agreement_record(figure: AgreementFigure) -> dict[str, Any]:
-    names = ", ".join(figure.annotators)
-    return _record(figure.measure, names, labels=figure.rows, value=figure.value)
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:

@@ -16,7 +16,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -153,13 +153,14 @@ class RowSample:
         pairs = "".join(self.places)
         return hashlib.sha256(pairs.encode()).hexdigest()[:_DIGITS]
 
-    def check_scores(self, names: Sequence[str]) -> None:
-        """Raise InputError for a score column that is not there."""
+    def score_columns(self, asked: Sequence[str]) -> Sequence[str]:
+        """Return the score columns *asked* for, or all; InputError for one that is not there."""
         known = f"it has {', '.join(self.scores)}" if self.scores else "it has none"
-        for name in names:
+        for name in asked:
             if name not in self.scores:
                 message = f"no score column {name!r}"
                 raise InputError(message, file=self.name, line=1, remedy=known)
+        return asked or self.scores
 
 
 _DRAWN = "bitext-judge sample writes such a file"
@@ -469,12 +470,8 @@ class KeptAnswers:
 def kept_answers(output: str, question: Question) -> Iterator[KeptAnswers]:
     """Hold the answers kept beside *output*; waits for another run that has them."""
     path = Path(f"{Path(output).absolute()}.answers")
-    with locked(path):
-        kept = KeptAnswers(path, question)
-        try:
-            yield kept
-        finally:
-            kept.close()
+    with locked(path), closing(KeptAnswers(path, question)) as kept:
+        yield kept
 
 
 def labels_by(question: Question, sample: RowSample, known: dict[str, str]) -> list[Label]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ class Learnt:
             raise SettingsError(
                 f"{model.name} has no classifier to adapt; bitext-train-classifier makes one"
             )
-        self.model, self.file, self.standard = model, file, standard
+        self.model, self.file = model, file
         self.classifier = classifier
         rows = judged_rows(judgements, standard, file)
         if rows.ruled.all():
@@ -114,10 +114,10 @@ class Learnt:
         every = {name: yields(self.rows, name, settings) for name in settings.columns}
         return {n: next(cut for cut in cuts if "best f1" in cut.mark) for n, cuts in every.items()}
 
-    def result(self, bootstrap: Bootstrap) -> Result:
-        """Return a record of the scores before and after, with their best cuts."""
+    def result(self, cuts: Mapping[str, JudgedCut], bootstrap: Bootstrap) -> Result:
+        """Return a record of the scores before and after, with their best *cuts*."""
         records: list[dict[str, Any]] = []
-        for name, cut in self.cuts(bootstrap).items():
+        for name, cut in cuts.items():
             auc = column_auc(self.rows, name, bootstrap)
             records.append({"score": name, "auc": auc, "cut": cut.cut, **cut.figures})
         columns = {"score": "", **interval("auc", form=".4f"), "cut": ".4f"}

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -224,13 +225,13 @@ def test_a_cache_goes_with_shards_and_may_grow_meanwhile(folder: Path, tmp_path:
 
 
 def test_a_worker_elsewhere_says_what_it_lacks(tmp_path: Path) -> None:
-    here = shards.WorkerSetup.of_this_process()
+    here = shards.WorkerSetup(lambda: len, tmp_path)
     with pytest.raises(WorkerError, match=r"missing is not on .*: workers need a shared file"):
-        here.apply(tmp_path / "missing")
+        replace(here, needed=tmp_path / "missing")()
     with pytest.raises(WorkerError, match=r"has bitextfilter .*, not 0.0.1: workers need the same"):
-        shards.WorkerSetup(here.folder, "0.0.1").apply()
-    here.apply(tmp_path)
-    assert shards.WorkerSetup.of_this_process() == here
+        replace(here, version="0.0.1")()
+    assert here() is len
+    assert Path.cwd() == Path(here.folder)
 
 
 def test_neighbours_of_several_files(folder: Path, tmp_path: Path) -> None:

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
-from bitextfilter.judge.answers import AnswerReader, label_in, request_id
+from bitextfilter.judge.answers import (
+    AnswerReader,
+    default_prompt,
+    label_in,
+    request_for,
+    request_id,
+)
 from bitextfilter.judge.judgements import LabelFaultError, parse_scale, read_sample, sample_header
-from bitextfilter.judge.requests import default_prompt, request_for
 
 SAMPLE = read_sample(
     [sample_header([]), b"one\teins\t7\tx\t1\n", b"two\tzwei\t9\tx\t1\n", b"a\tb\t9\tx\t1\n"],

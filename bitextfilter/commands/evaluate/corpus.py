@@ -14,7 +14,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Result, signature
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import number_of, optional
+from bitextfilter.io.rows import SIDES, number_of, optional
 
 if TYPE_CHECKING:
     from bitextfilter.papers.corpus_statistics import CorpusTally
@@ -45,7 +45,7 @@ class _Settings:
     @property
     def sides(self) -> tuple[str, ...]:
         """The names of the columns of sentences."""
-        return ("source", "target") if self.sentence is None else ("sentence",)
+        return SIDES if self.sentence is None else ("sentence",)
 
     @property
     def facts(self) -> dict[str, str]:

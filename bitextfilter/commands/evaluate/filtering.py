@@ -16,6 +16,7 @@ from bitextfilter.commands.evaluate.options import (
     origin,
     read_labelled,
 )
+from bitextfilter.commands.frame.command import needs_none_of
 from bitextfilter.commands.frame.options import (
     ModelOptions,
     argument,
@@ -30,6 +31,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Bootstrap, Result
 from bitextfilter.io.files import stream_name
+from bitextfilter.io.rows import SIDES
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.filtering import LabelledRows
@@ -100,7 +102,7 @@ class _Suggestion:
     def sides(self) -> tuple[str, ...]:
         """The sides whose words are counted."""
         side = self.count_side or "target"
-        return ("source", "target") if side == "both" else (side,)
+        return SIDES if side == "both" else (side,)
 
 
 @measurement(
@@ -163,9 +165,7 @@ def _check_suggestion(where: Labelling, wanted: _Suggestion, threshold: float | 
 
 def _check_no_suggestion(where: Labelling, wanted: _Suggestion, _: float | None) -> None:
     """Raise UsageError for options that need --suggest-threshold, and without labels."""
-    for name, value in vars(wanted).items():
-        if value is not None:
-            raise click.UsageError(f"--{name.replace('_', '-')} needs --suggest-threshold")
+    needs_none_of(vars(wanted), "needs --suggest-threshold")
     if where.labels is None:
         raise click.UsageError("--labels COLUMN must name the labels")
 

@@ -28,7 +28,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.evaluation.result import Bootstrap, Result, record
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.row_reader import RowReader
-from bitextfilter.io.rows import Row, TextColumn, strict
+from bitextfilter.io.rows import TextColumn, strict
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
@@ -80,19 +80,30 @@ def neighbours(run: Run, settings: _Settings) -> Result:
         bitext-evaluate neighbours --language de,en --of queries.de.txt --histogram english.txt
         bitext-evaluate neighbours --language de,en --of german.txt --hubness english.txt
     """
+    from bitextfilter.evaluation.neighbourhood import Histograms, Hubs, NearestLines
     from bitextfilter.evaluation.pair_scoring import model_languages
 
     _check(settings)
     sentences = list(_sentences(run, settings.queries))
     windows = run.good_windows(TextColumn(settings.where), settings.file)
-    model = run.model()
+    model, threads = run.model(), run.common.threads
     languages = model_languages(model, settings.language)
-    collector = _collected(run, settings, (model, languages), sentences, windows)
+    queries = _encoder(run, model, languages[0], settings.queries)(sentences)
+    encode = _encoder(run, model, languages[1], settings.file)
+    collector: Histograms | Hubs | NearestLines = NearestLines(queries, settings.k, threads)
+    if settings.histogram:
+        collector = Histograms(queries, threads)
+    elif settings.hubness or settings.hubs:
+        collector = Hubs(queries, settings.k, threads)
+    for window in windows:
+        vectors = encode([row.text for row in window])
+        collector.add(vectors, [(row.number, row.text) for row in window])
     if not run.counts["rows"] - run.counts["rejected"]:
         raise InputError("no sentences", file=stream_name(settings.file))
     facts = {"file": settings.file, "of": settings.queries, "language": languages}
     facts |= {"model": model.digest, "version": __version__}
-    records = _records(collector, settings, (model, languages), sentences)
+    made_by = {"language": ",".join(languages), "model": model.digest}
+    records = _records(collector, settings, sentences, made_by)
     columns = dict.fromkeys(records[0], ".2f" if settings.histogram else ".4f")
     return Result("neighbours", columns, {"results": records}, facts)
 
@@ -106,36 +117,11 @@ def _check(settings: _Settings) -> None:
         raise click.UsageError(f"--{kinds[0]} and --{kinds[1]} exclude each other")
 
 
-_By = tuple["Model", tuple[str, str]]
-"""A model, and the languages of queries and lines."""
-
-
-def _collected(
-    run: Run,
-    settings: _Settings,
-    by: _By,
-    sentences: list[str],
-    windows: Iterator[list[Row]],
-) -> Histograms | Hubs | NearestLines:
-    """Compare the queries with all lines."""
-    from bitextfilter.evaluation.neighbourhood import Histograms, Hubs, NearestLines
-
-    (model, languages), threads = by, run.common.threads
-    queries = _encoder(run, model, languages[0], settings.queries)(sentences)
-    encode = _encoder(run, model, languages[1], settings.file)
-    collector: Histograms | Hubs | NearestLines = NearestLines(queries, settings.k, threads)
-    if settings.histogram:
-        collector = Histograms(queries, threads)
-    elif settings.hubness or settings.hubs:
-        collector = Hubs(queries, settings.k, threads)
-    for window in windows:
-        vectors = encode([row.text for row in window])
-        collector.add(vectors, [(row.number, row.text) for row in window])
-    return collector
-
-
 def _records(
-    collector: Histograms | Hubs | NearestLines, settings: _Settings, by: _By, queries: list[str]
+    collector: Histograms | Hubs | NearestLines,
+    settings: _Settings,
+    queries: list[str],
+    made_by: dict[str, str],
 ) -> list[dict[str, str | float]]:
     """Return the records of the kind asked for."""
     from bitextfilter.evaluation.neighbourhood import Hubs
@@ -144,11 +130,10 @@ def _records(
         return collector.records(queries)
     if settings.hubs:
         return collector.records(settings.hubs)
-    (model, languages), found = by, []
+    found = []
     for name, hubness in collector.hubness().items():
-        facts = {"sim": name, "language": ",".join(languages), "model": model.digest}
         head, numbers = f"skew = {hubness.skew:.4f}", {"n": len(queries), "k": settings.k}
-        found.append({"similarity": name, **record(hubness, head, **numbers, **facts)})
+        found.append({"similarity": name, **record(hubness, head, **numbers, sim=name, **made_by)})
     return found
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -30,8 +31,9 @@ from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.settings import none_of
 
 if TYPE_CHECKING:
-    from bitextfilter.arrays import Scores, Vectors
+    from bitextfilter.arrays import Scores
     from bitextfilter.evaluation.recovery import RowScorer
+    from bitextfilter.io.vectors import GivenRows
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
 
@@ -104,15 +106,15 @@ def recovery(run: Run, settings: _Settings, scorers: ScorerOptions, given: Vecto
     from bitextfilter.evaluation.recovery import distinct_pairs, recover
 
     scorers.check(settings.names)
-    rows, read = _read(run, settings.file, given)
+    rows, vectors = _read(run, settings.file, given)
     sources, targets = ([row.texts[side] for row in rows] for side in (0, 1))
     kept = distinct_pairs(sources, targets)
     run.counts["set aside"] = len(sources) - len(kept)
     if not kept:
         raise InputError("no pairs", file=stream_name(settings.file))
     sides = [sources[i] for i in kept], [targets[i] for i in kept]
-    records, vectors = [], read and read([rows[i] for i in kept])
-    for name, scorer, facts in _scorers(run, sides, settings, scorers, vectors):
+    records, known = [], None if vectors is None else (vectors, [rows[i] for i in kept])
+    for name, scorer, facts in _scorers(run, sides, settings, scorers, known):
         result = replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
         figure = f"recovery_error = {result.mean:.2f}"
         line = signature(figure, n=result.pairs, sim=name, **facts)
@@ -123,37 +125,14 @@ def recovery(run: Run, settings: _Settings, scorers: ScorerOptions, given: Vecto
     return Result("recovery", columns, {"results": records}, {"file": settings.file})
 
 
-class _Given(NamedTuple):
-    """Vectors of both sides, and the fact for signatures that names them."""
-
-    source: Vectors
-    target: Vectors
-    facts: _Facts
-
-    def scorers(self, neighbours: int) -> Callable[[str], RowScorer]:
-        """Return the function from a similarity's name to its scorer."""
-        from bitextfilter.evaluation.recovery import vector_scorer
-
-        return lambda name: vector_scorer(name, self.source, self.target, None, neighbours)
-
-
-def _read(
-    run: Run, file: str, given: VectorFiles
-) -> tuple[list[Row], Callable[[list[Row]], _Given] | None]:
-    """Return the good rows of a file, and the function that reads given vectors of some."""
-    reader = run.rows(file=file)
-    if not given:
-        windows, read = run.windows(reader), None
-    else:
+def _read(run: Run, file: str, given: VectorFiles) -> tuple[list[Row], GivenRows | None]:
+    """Return the good rows of a file, and what reads the vectors given for them."""
+    reader, vectors = run.rows(file=file), None
+    if given:
         given.check(("device",))
-        rows = given.rows(run, reader)
-        windows = run.windows(rows)
-
-        def read(some: list[Row]) -> _Given:
-            source, target = (rows.vectors(some, side) for side in (0, 1))
-            return _Given(source, target, dict(signed_vectors(rows.files)))
-
-    return [row for window in windows for row in window if isinstance(row, Row)], read
+        vectors = given.rows(run, reader)
+    windows = run.windows(vectors or reader)
+    return [row for window in windows for row in window if isinstance(row, Row)], vectors
 
 
 def _scorers(
@@ -161,15 +140,19 @@ def _scorers(
     sides: _Sides,
     settings: _Settings,
     options: ScorerOptions,
-    given: _Given | None,
+    given: tuple[GivenRows, list[Row]] | None,
 ) -> Iterator[tuple[str, RowScorer, _Facts]]:
     """Yield the name and the scorer of each similarity, and facts for its signature."""
-    from bitextfilter.evaluation.recovery import baseline
+    from bitextfilter.evaluation.recovery import baseline, vector_scorer
 
     names, languages = settings.names, None
+    made_by: _Facts
+    scorer_of: Callable[[str], RowScorer]
     if given is not None:
-        names, made_by = _available(None, names), given.facts
-        scorer_of = given.scorers(settings.neighbours)
+        vectors, rows = given
+        names, made_by = _available(None, names), {**signed_vectors(vectors.files)}
+        source, target = (vectors.vectors(rows, side) for side in (0, 1))
+        scorer_of = partial(vector_scorer, source=source, target=target, k=settings.neighbours)
     elif names == ("all",) or set(names) & set(_VECTORS):
         model = run.model()
         names, languages = _available(model, names), model.languages

@@ -322,8 +322,19 @@ def command(
     options = [one if isinstance(one, Options) else options_of(one) for one in (*groups, common)]
 
     def decorate(function: Callable[..., None]) -> click.Command:
+        def callback(**values: Any) -> None:
+            settings = [
+                one.settings(**{p.name: values[p.name] for p in one.parameters if p.name in values})
+                for one in options
+            ]
+            with _run_of({type(one): one for one in settings}) as run:
+                if values.get("no_verify"):
+                    run.enter(unverified())
+                function(run, *(one for one in settings if not isinstance(one, _OF_THE_RUN)))
+                run.check_bad(last=True)
+            run.report()
+
         parameters = [*chain(*(one.parameters for one in options))]
-        callback = _callback(function, options)
         text = function.__doc__ or ""
         made = _click_command(kind, name, text, callback=callback, params=parameters)
         if parent is not None:
@@ -331,27 +342,6 @@ def command(
         return made
 
     return decorate
-
-
-def _callback(function: Callable[..., None], groups: Sequence[Options]) -> Callable[..., None]:
-    """Return the function that click calls with the values of all options.
-
-    It makes the settings and the run of them, and calls *function* with these.
-    """
-
-    def callback(**values: Any) -> None:
-        settings = [
-            group.settings(**{p.name: values[p.name] for p in group.parameters if p.name in values})
-            for group in groups
-        ]
-        with _run_of({type(one): one for one in settings}) as run:
-            if values.get("no_verify"):
-                run.enter(unverified())
-            function(run, *(one for one in settings if not isinstance(one, _OF_THE_RUN)))
-            run.check_bad(last=True)
-        run.report()
-
-    return callback
 
 
 _OF_THE_RUN = (Common, RowSettings, Scaling, ModelOptions)

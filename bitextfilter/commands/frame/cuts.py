@@ -20,7 +20,7 @@ from bitextfilter.commands.frame.options import as_amount, as_fraction, option
 from bitextfilter.errors import DeviceError, InputError
 from bitextfilter.io.files import without_ending
 from bitextfilter.io.row_reader import RowReader
-from bitextfilter.io.rows import Row, WantedColumn, number_of
+from bitextfilter.io.rows import SIDES, Row, WantedColumn, number_of
 from bitextfilter.scoring.measures import CUT_MEASURES
 
 if TYPE_CHECKING:
@@ -106,8 +106,6 @@ class CutMeasure:
     )
 
 
-_SIDES = ("source", "target")
-
 Sizes = Callable[[Sequence[Sequence[str]]], list[int]]
 """Returns the sizes of rows, given the texts of all rows for each side."""
 
@@ -148,7 +146,7 @@ class Budget:
     def sides(self) -> tuple[str, ...]:
         """The sides that are counted."""
         side = self.count_side or "target"
-        return _SIDES if side == "both" else (side,) if self.unit else ()
+        return SIDES if side == "both" else (side,) if self.unit else ()
 
     def choice(self, least: float | None) -> SelectionSettings:
         """Return the choice of rows, with the lowest score to keep."""
@@ -168,7 +166,7 @@ class Budget:
             return None
         if self.unit == "subwords":
             loaded = model()
-            languages = [loaded.languages[_SIDES.index(side)] for side in self.sides]
+            languages = [loaded.languages[SIDES.index(side)] for side in self.sides]
             counters = [partial(loaded.processor.lengths, language=each) for each in languages]
         else:
             counters = [count_words if self.unit == "words" else count_characters]

@@ -73,9 +73,7 @@ class SentenceReader:
             from bitextfilter.text.words import split_sentences
 
             split_sentences("", split[0])  # is it installed?
-        rejects = run.row_settings.rejects
-        if rejects is not None and run.rejects is None:
-            run.rejects = run.output(rejects)
+        run.begin_rows()
 
     def of_file(self, path: str, side: int) -> ReadDocument:
         """Return the sentences of a file, plain text or an HTML page, of side 0 or 1."""
@@ -89,7 +87,13 @@ class SentenceReader:
     def of_lines(self, lines: Iterable[bytes], name: str, side: int) -> ReadDocument:
         """Return the sentences of the lines that are neither blank nor bad."""
         document = ReadDocument([], [])
-        for row in self._rows(RowReader(lines, name, TextColumn(blank=True)), side):
+        reader = RowReader(lines, name, TextColumn(blank=True))
+        rows: Iterable[Row | BadRow] = reader
+        if self._vectors:
+            from bitextfilter.io.vectors import GivenRows
+
+            rows = GivenRows(reader, [self._vectors[side]])
+        for row in rows:
             self._run.counts["rows"] += 1
             found = without_tab(row, name)
             if isinstance(found, BadRow):
@@ -99,13 +103,6 @@ class SentenceReader:
             document.sentences.extend(sentences)
             document.numbers.extend([row.number - 1] * len(sentences))
         return document
-
-    def _rows(self, reader: RowReader, side: int) -> Iterable[Row | BadRow]:
-        if not self._vectors:
-            return reader
-        from bitextfilter.io.vectors import GivenRows
-
-        return GivenRows(reader, [self._vectors[side]])
 
     def _divided(self, text: str, side: int) -> list[str]:
         if self._languages is None:

@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 import click
@@ -91,9 +91,7 @@ class Turn:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
 
-@functools.cache
-def _turn_at(stream: TextIO) -> Turn:
-    return Turn(stream)
+_turn_at = functools.cache(Turn)
 
 
 def turn() -> Turn | None:
@@ -172,12 +170,7 @@ class Guard:
                     self._handlers[number] = signal.signal(number, self._end)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         """Turn *error* into a message and a code."""
         for number, handler in self._handlers.items():
             signal.signal(number, handler)

@@ -1,16 +1,25 @@
-"""Files of any format, opened by a run; and their pairs as rows."""
+"""Files that a run reads beside its rows, or as them: of any format; and of texts to be dropped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.corpus.formats.base import FORMATS, FormatSettings, PairReader, UnfitError
-from bitextfilter.io.files import stream_name
+from bitextfilter.corpus.formats.base import (
+    FORMATS,
+    FormatSettings,
+    PairReader,
+    PairWriter,
+    UnfitError,
+)
+from bitextfilter.io.files import is_table, open_input, open_rows, stream_name
 from bitextfilter.io.row_reader import RowReader
 from bitextfilter.io.rows import BadRow, Columns, TextColumn
+
+if TYPE_CHECKING:
+    from bitextfilter.corpus.other_texts import OtherTexts
 
 
 class FormatInputs:
@@ -48,16 +57,41 @@ def rows_of_format(
     """
     settings = FormatSettings(languages=languages, whitespace=True, others=False)
     reader = FORMATS[form].reader(FormatInputs(run, paths), settings)
-    writer = FORMATS["tsv"].writer(settings, reader)
+    written = fit_lines(run, reader, FORMATS["tsv"].writer(settings, reader))
+    return RowReader(map(b"".join, written), reader.name, columns), reader
 
-    def lines() -> Iterator[bytes]:
-        for pair in reader:
-            if isinstance(pair, BadRow):
-                run.reject(pair)
-                continue
-            try:
-                yield b"".join(writer.lines(pair))
-            except UnfitError as problem:
-                run.reject(pair.bad(reader.name, *problem.args))
 
-    return RowReader(lines(), reader.name, columns), reader
+def fit_lines(
+    run: Run, reader: PairReader, writer: PairWriter, count: bool = False
+) -> Iterator[tuple[bytes, ...]]:
+    """Yield the bytes of each good pair for each output; reject those that do not fit.
+
+    *count*: whether the pairs are the rows of the summary.
+    """
+    for pair in reader:
+        if count:
+            run.counts["rows"] += 1
+        if isinstance(pair, BadRow):
+            run.reject(pair)
+            continue
+        try:
+            yield writer.lines(pair)
+        except UnfitError as problem:
+            run.reject(pair.bad(reader.name, *problem.args))
+
+
+_MEND = "mend the line, or leave it out"
+
+
+def read_others(run: Run, known: OtherTexts, path: str, side: str | None) -> None:
+    """Read a file whose rows are dropped; with *side*, its lines are texts of one side."""
+    files, names = run.row_settings, known.columns if side is None else ()
+    columns: Columns | TextColumn = TextColumn(blank=True)
+    if names:
+        columns = replace(files.columns, blank=True, sides=tuple(names))
+    header = side is None and (is_table(path) or (bool(names) and files.header))
+    with (open_rows if side is None else open_input)(path) as stream:
+        reader = RowReader(stream, path, columns, header, _MEND)
+        if reader.doubt:
+            run.warn(reader.doubt)
+        known.read(reader, side)

@@ -11,13 +11,12 @@ import click
 from bitextfilter.commands.frame.command import needs_none_of
 from bitextfilter.commands.frame.options import COUNT, option
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.io.rows import SIDES
 
 if TYPE_CHECKING:
     from bitextfilter.io.row_reader import RowReader
     from bitextfilter.io.vectors import GivenRows, GivenVectors
     from bitextfilter.io.work_folder import Fact
-
-_SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ class VectorFiles:
         *refused* are fields of such options, beside those of the model; *sides*: the number of
         sides that need vectors.
         """
-        for side, path in zip(_SIDES, self._paths, strict=True):
-            if (path is not None) != (side in _SIDES[:sides]):
-                needed = " and ".join(f"--{name}-vectors" for name in _SIDES[:sides])
+        for side, path in zip(SIDES, self._paths, strict=True):
+            if (path is not None) != (side in SIDES[:sides]):
+                needed = " and ".join(f"--{name}-vectors" for name in SIDES[:sides])
                 raise click.UsageError(f"given vectors are {needed} here")
         needs_none_of(("model", "languages", *refused), "does not go with given vectors")
 
@@ -57,7 +56,7 @@ class VectorFiles:
         from bitextfilter.io.vectors import open_sides
 
         files = open_sides([path for path in self._paths if path is not None], self.dim)
-        for side, file in zip(_SIDES, files, strict=False):
+        for side, file in zip(SIDES, files, strict=False):
             run.facts[f"{side} vectors"] = file.digest()
         return files
 

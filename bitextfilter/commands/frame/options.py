@@ -200,17 +200,6 @@ def argument(metavar: str | None = None, **details: Any) -> Any:
     return field(default=unset, metadata={"parameter": (click.Argument, [], details)})
 
 
-def _made(
-    kind: type[click.Parameter], declared: Sequence[str], details: Mapping[str, Any]
-) -> click.Parameter:
-    """Return a parameter; the shell completes its values."""
-    own = {name: value for name, value in details.items() if value is not None}
-    completer = completer_of(declared, own.get("metavar", ""), kind is click.Argument)
-    if completer is not None and not isinstance(own.get("type"), click.ParamType):
-        own["shell_complete"] = completer
-    return kind(list(declared), **own)
-
-
 _Parameter = tuple[type[click.Parameter], list[str], dict[str, Any]]
 """Its class, its names, and further arguments."""
 
@@ -268,7 +257,11 @@ def options_of(
         if (declared := _parameter_of(found[name])) is not None:
             kind, own, details = declared
             details = {**details, "hidden": hidden or None, **changes.get(name, {})}
-            parameters.append(_made(kind, [*own, name], details))
+            details = {key: value for key, value in details.items() if value is not None}
+            completer = completer_of(own, details.get("metavar", ""), kind is click.Argument)
+            if completer is not None and not isinstance(details.get("type"), click.ParamType):
+                details["shell_complete"] = completer
+            parameters.append(kind([*own, name], **details))
     return Options(settings, parameters)
 
 
@@ -336,7 +329,10 @@ class RowSettings:
     """Whether ``rejects`` also takes the good rows that the command drops."""
 
     def __post_init__(self) -> None:
-        """Refuse options that contradict each other. A table has a header."""
+        """Refuse contradictory options. One file alone is the input; a table has a header."""
+        if len(self.row_files) == 1 and self.input == "-":
+            object.__setattr__(self, "input", self.row_files[0])
+            object.__setattr__(self, "row_files", ())
         if any(map(is_table, self.inputs)):
             object.__setattr__(self, "header", True)
         if self.row_files and self.input != "-":
@@ -387,13 +383,7 @@ def row_options(names: str = "pairs", drops: bool = False, **changes: Mapping[st
     changes |= {"rejects": {"help": text}} if drops else {}
     chosen = " ".join(_GROUPS.get(name, name) for name in names.split())
     parameters = options_of(RowSettings, chosen, changes).parameters
-    return Options(partial(_row_settings, drops=drops), parameters)
-
-
-def _row_settings(**values: Any) -> RowSettings:
-    if len(values.get("row_files", ())) == 1 and values["input"] == "-":
-        (values["input"],) = values.pop("row_files")
-    return RowSettings(**values)
+    return Options(partial(RowSettings, drops=drops), parameters)
 
 
 @dataclass(frozen=True)

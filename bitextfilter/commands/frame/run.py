@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from bitextfilter.io.work_folder import Fact
+    from bitextfilter.scoring.cached_scores import Cache
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.thresholds import NamedCut
 
@@ -101,15 +101,10 @@ class Run:
         self.messages.begin()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
         """Close all files, then, unless there was an error, call the functions for the end."""
-        self._stack.__exit__(kind, error, trace)
-        for function in self._afterwards if error is None else ():
+        self._stack.__exit__(kind, *error)
+        for function in self._afterwards if kind is None else ():
             function()
 
     def report(self) -> None:
@@ -178,6 +173,14 @@ class Run:
             raise OutputError("stdout is closed")
         self._flushed = self.enter(open_output(path, sys.stdout.buffer))
         return self._flushed
+
+    def cache(self, folder: str | None) -> Cache | None:
+        """Open the scores of earlier runs in a folder, until the command ends; None for none."""
+        if folder is None:
+            return None
+        from bitextfilter.scoring.cached_scores import Cache
+
+        return self.enter(Cache(folder))
 
     def begin_rows(self) -> None:
         """Open the file of --rejects, and begin to count."""
@@ -274,14 +277,12 @@ class Run:
     def advance(self, count: int) -> None:
         """Check --max-bad, move the progress bar on by *count* rows, and flush stdout."""
         self.check_bad()
-        self.messages.advance(count, self._expected())
+        share, reader, expected = self.share_read(), self._reader, None
+        if share and reader:  # the bytes read are a share of all
+            expected = (reader.next - self._first) / share + self._before
+        self.messages.advance(count, expected)
         if self._flushed is not None:
             self._flushed.flush()
-
-    def _expected(self) -> float | None:
-        """Return the number of rows, by the share of the input's bytes that those read take."""
-        share, reader = self.share_read(), self._reader
-        return (reader.next - self._first) / share + self._before if share and reader else None
 
     def share_read(self) -> float | None:
         """Return the share of the rows' input that is read; None if its size is unknown."""
@@ -388,12 +389,8 @@ class Run:
         """
         return self.messages.progress(total, unit)
 
-    def note(self, message: str) -> None:
-        """Write a message to stderr, unless -q."""
-        self.messages.note(message)
-
-    def tell(self, message: str, always: bool) -> None:
-        """Write a message to stderr; *always*: -q does not hide it."""
+    def note(self, message: str, always: bool = False) -> None:
+        """Write a message to stderr, unless -q; *always*: -q does not hide it."""
         self.messages.note(message, always=always)
 
     def warn(self, message: str) -> None:

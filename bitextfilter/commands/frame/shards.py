@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, redirect_stdout
-from dataclasses import dataclass, replace
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from socket import gethostname
@@ -23,6 +23,7 @@ from bitextfilter.commands.frame.options import Common, RowSettings
 from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
 from bitextfilter.io.compiled import opened
+from bitextfilter.io.files import locked
 from bitextfilter.io.records import file_digest
 from bitextfilter.io.work_folder import (
     Fact,
@@ -70,7 +71,11 @@ def over_shards(
         run.shard = nth_part(settings.inputs[0], *scaling.shard, settings.header)
     if not scaling.by_shards:
         return [work(run, output)]
-    folder = run.enter(_folder(run, plan))
+    if scaling.resume is None:
+        folder = run.enter(passing_folder(settings.output))
+    else:
+        folder = run.enter(kept_folder(Path(scaling.resume), {**_plan(run), **plan}))
+        run.afterwards(folder.empty)
     return list(_merged(run, work, output, processes, folder))
 
 
@@ -81,11 +86,8 @@ def _merged(
     settings, scaling = run.row_settings, run.scaling
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
-    settings_there = replace(settings, input="-", row_files=(), max_bad=None)
-    setup = WorkerSetup.of_this_process()
-    job = _Job(
-        work, run.name, common, settings_there, run.model_name, folder, setup, run.row_checks
-    )
+    there = replace(settings, input="-", row_files=(), max_bad=None)
+    job = _Job(work, run.name, common, there, run.model_name, folder, run.row_checks)
     stdin = run.stdin if "-" in settings.inputs else None
     shards = cut(
         settings.inputs,
@@ -94,7 +96,7 @@ def _merged(
         lambda index: folder.file(index, "input"),
         stdin,
     )
-    for index, done in enumerate(engine.map(job, shards)):
+    for index, done in enumerate(engine.map(WorkerSetup(job, folder.path), shards)):
         folder.file(index, "input").unlink(missing_ok=True)
         _append(folder.file(index, "output"), output)
         if rejects is not None:
@@ -113,15 +115,6 @@ def _merged(
 def _append(part: Path, output: BinaryIO) -> None:
     with part.open("rb") as stream:
         shutil.copyfileobj(stream, output, 1 << 20)
-
-
-def _folder(run: Run, plan: Mapping[str, str]) -> AbstractContextManager[WorkFolder]:
-    """Return the folder of the shards' files."""
-    if run.scaling.resume is None:
-        return passing_folder(run.row_settings.output)
-    folder = kept_folder(Path(run.scaling.resume), {**_plan(run), **plan})
-    run.afterwards(WorkFolder(Path(run.scaling.resume)).empty)
-    return folder
 
 
 def _plan(run: Run) -> dict[str, str]:
@@ -175,12 +168,10 @@ class _Job:
     row_settings: RowSettings
     model_name: str | None
     folder: WorkFolder
-    setup: WorkerSetup
     row_checks: RowChecks
 
     def __call__(self) -> Callable[[Shard], _Done]:
-        """Prepare this process, and return the function that does a shard."""
-        self.setup.apply(self.folder.path)
+        """Return the function that does a shard."""
         return self._do
 
     def _do(self, shard: Shard) -> _Done:
@@ -256,30 +247,31 @@ def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """The working folder and the version of a command, for its workers."""
+    """The preparation of a worker, perhaps in another process: its folder, speed and memory."""
 
-    folder: str
-    version: str
+    prepare: Callable[[], Callable[[Any], Any]]
+    """Returns the function that does a task."""
+    needed: Path
+    """A folder that must be there."""
+    folder: str = field(default_factory=lambda: str(Path.cwd()))
+    """The working folder of the command."""
+    version: str = __version__
 
-    @classmethod
-    def of_this_process(cls) -> WorkerSetup:
-        """Return the setup of this process."""
-        return cls(str(Path.cwd()), __version__)
+    def __call__(self) -> Callable[[Any], Any]:
+        """Prepare this process, and return the function that does a task.
 
-    def apply(self, *needed: Path) -> None:
-        """Prepare a worker's process: its folder, speed and memory.
-
-        Raises WorkerError if this is another version, or the folder or one *needed* is missing.
+        Raises WorkerError if this is another version, or a folder is missing.
         """
         if self.version != __version__:
             message = f"{gethostname()} has bitextfilter {__version__}, not {self.version}"
             raise WorkerError(f"{message}: workers need the same")
-        for path in (Path(self.folder), *needed):
+        for path in (Path(self.folder), self.needed):
             if not path.is_dir():
                 message = f"{path} is not on {gethostname()}: workers need a shared file system"
                 raise WorkerError(message)
         os.chdir(self.folder)
         steady_speed_and_memory()
+        return self.prepare()
 
 
 @lru_cache(maxsize=2)
@@ -288,17 +280,15 @@ def load_model_once(name: str, device: str, threads: int) -> Model:
     return load_model(name, device, threads)
 
 
-@dataclass(frozen=True)
-class _InPlace:
-    """Preparation of a worker in another process: it goes to the folder of the run first."""
-
-    prepare: Callable[[], Callable[[Any], Any]]
-    setup: WorkerSetup
-    folder: Path
-
-    def __call__(self) -> Callable[[Any], Any]:
-        self.setup.apply(self.folder)
-        return self.prepare()
+def work_folder(run: Run, resume: str | None) -> Path:
+    """Return the folder of unfinished work: that of --resume, locked, or one that will go."""
+    if resume is None:
+        return run.enter(passing_folder(run.row_settings.output)).path
+    folder = Path(resume)
+    with suppress(OSError):
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    run.enter(locked(folder))
+    return folder
 
 
 def tasks_in(run: Run, folder: Path) -> tuple[MapTasks, Common]:
@@ -311,6 +301,6 @@ def tasks_in(run: Run, folder: Path) -> tuple[MapTasks, Common]:
         return engine.map, common
 
     def map_there(prepare: Callable[[], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
-        return engine.map(_InPlace(prepare, WorkerSetup.of_this_process(), folder), tasks)
+        return engine.map(WorkerSetup(prepare, folder), tasks)
 
     return map_there, common

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame.command import keep_freed_memory
+from bitextfilter.commands.frame.command import keep_freed_memory, needs_none_of
 from bitextfilter.commands.frame.options import (
     FILE,
     FOLDER,
@@ -20,7 +20,6 @@ from bitextfilter.commands.frame.options import (
     Options,
     as_numbered_column,
     flag,
-    is_given,
     option,
     options_of,
     row_options,
@@ -184,9 +183,8 @@ def pair_files(
     """The files of ``name`` and of --parallel; UsageError without any."""
     from bitextfilter.training.data import PairFile
 
-    for side in () if tables else ("scol", "tcol"):
-        if is_given(side):
-            raise click.UsageError(f"--{side} has no effect without {name} FILE")
+    if not tables:
+        needs_none_of(("scol", "tcol"), f"has no effect without {name} FILE")
     each = [weighted(path, name) for path in tables]
     files = [PairFile(path, weight=weight, columns=columns) for path, weight in each]
     for source, text in parallel:

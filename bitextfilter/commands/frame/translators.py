@@ -127,23 +127,15 @@ def found_windows(
     run.counts.update(overlong=0, unfinished=0)
     for window in run.windows(rows):
         found = find(window)
-        _report_overlong(run, window, found)
+        for row, translation in zip(window, found, strict=True):
+            run.counts["overlong"] += bool(translation.left)
+            if translation.left and run.counts["overlong"] <= _NAMED:
+                left = f"its end ({translation.left} subwords) was not read (--max-length)"
+                run.warn(f"line {row.number}: {left}")
         run.counts["unfinished"] += sum(
             not best.whole for row in found for best in row.hypotheses[:1]
         )
         yield list(zip(window, found, strict=True))
-
-
-def _report_overlong(
-    run: Run, window: Sequence[Row | BadRow], found: Sequence[Translation]
-) -> None:
-    for row, translation in zip(window, found, strict=True):
-        if not translation.left:
-            continue
-        run.counts["overlong"] += 1
-        if run.counts["overlong"] <= _NAMED:
-            run.warn(f"line {row.number}: its end ({translation.left} subwords) was not read"
-                     " (--max-length)")  # fmt: skip
 
 
 def output_lines(

@@ -20,9 +20,8 @@ from bitextfilter.commands.judge.labelling import check_once, read_sample, scale
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines, stream_name
 from bitextfilter.io.records import json_bytes
-from bitextfilter.judge.answers import AnswerReader
+from bitextfilter.judge.answers import FORMS, AnswerReader, default_prompt, request_for
 from bitextfilter.judge.judgements import Scale, labels_text
-from bitextfilter.judge.requests import FORMS, default_prompt, request_for
 from bitextfilter.languages import english_name
 
 

@@ -32,7 +32,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError, WorkerError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.row_reader import RowReader
-from bitextfilter.io.rows import SIDES, Columns, Row, RowParser, WantedColumn
+from bitextfilter.io.rows import SIDES, Row, RowParser, WantedColumn
 from bitextfilter.judge import judgements
 from bitextfilter.judge.judgements import (
     Judgements,
@@ -191,7 +191,8 @@ def _drawn(run: Run, settings: _Sample) -> tuple[list[str], Drawing]:
         reader = RowReader(run.input(), first.name, columns, run.row_settings.header)
         return _rows_at(reader, numbers)
 
-    windows = _windows(run, columns, first)
+    parsed = run.windows(first, fault=columns.blank_fault(*SIDES))
+    windows = ([row for row in window if isinstance(row, Row)] for window in parsed)
     corpus = Corpus(windows, again, settings.dropped, parser, places)
     return first.score_names(settings.columns), draw_sample(corpus, settings)
 
@@ -218,12 +219,6 @@ def _rows_at(reader: RowReader, numbers: Collection[int]) -> Iterator[Row]:
                 row = reader.parser.row(number, raw)
                 assert isinstance(row, Row)
                 yield row
-
-
-def _windows(run: Run, columns: Columns, reader: RowReader) -> Iterator[Sequence[Row]]:
-    """Yield the rows with two texts; the others stop the run or are rejected."""
-    for window in run.windows(reader, fault=columns.blank_fault(*SIDES)):
-        yield [row for row in window if isinstance(row, Row)]
 
 
 def _report(run: Run, settings: _Sample, drawing: Drawing) -> None:
@@ -339,9 +334,6 @@ class _Program:
     )
 
 
-_AGAIN = "and the same command goes on"
-
-
 @command("command", _Program, row_options("output"), uses="")
 def label_by_program(run: Run, settings: _Program) -> None:
     """Label a sample by a program: a language model, or anything that reads lines.
@@ -397,5 +389,6 @@ def _answers(run: Run, question: Question, sample: RowSample, target: str) -> di
     except (InputError, WorkerError) as error:
         if kept is None:
             raise
-        raise type(error)(f"{error}; {len(known)} answers are kept, {_AGAIN}") from error
+        message = f"{error}; {len(known)} answers are kept, and the same command goes on"
+        raise type(error)(message) from error
     return known

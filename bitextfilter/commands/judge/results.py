@@ -119,14 +119,18 @@ def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
         bitext-judge report sample.tsv anna.tsv ben.tsv --disagreements discuss.tsv --json
         bitext-judge report sample.tsv llm.tsv people.tsv --good V,F
     """
-    from bitextfilter.judge.evaluation import YieldSettings, judged_rows, judgement_result
+    from bitextfilter.judge.evaluation import (
+        YieldSettings,
+        disagreements_table,
+        judged_rows,
+        judgement_result,
+    )
     from bitextfilter.judge.scales import label_aucs
 
     output, apart = run.output(), settings.disagreements
     needs_own_file("--disagreements", apart, [*settings.labels, settings.sample])
     sample = read_sample(run, settings.sample)
-    columns = settings.columns or sample.scores
-    sample.check_scores(columns)
+    columns = sample.score_columns(settings.columns)
     given = read_labels(run, sample, settings.labels, mixed=True)
     judgements, standard = alike(run, given, settings.good)
     rows = judged_rows(judgements, standard, ", ".join(map(stream_name, settings.labels)))
@@ -135,16 +139,10 @@ def report(run: Run, settings: _Report, bootstrap: Bootstrap) -> None:
     result = judgement_result(judgements, rows, standard, wanted, more)
     output.write(result.text(settings.as_json))
     if apart is not None:
-        _write_disagreements(run, judgements, apart)
+        table = disagreements_table(judgements)
+        run.output(apart).write(in_utf_8("".join("\t".join(row) + "\n" for row in table)))
+        run.counts["disagreements"] = len(table) - 1
     _report(run, settings, rows, result)
-
-
-def _write_disagreements(run: Run, judgements: Judgements, path: str) -> None:
-    from bitextfilter.judge.evaluation import disagreements_table
-
-    table = disagreements_table(judgements)
-    run.output(path).write(in_utf_8("".join("\t".join(row) + "\n" for row in table)))
-    run.counts["disagreements"] = len(table) - 1
 
 
 def _report(run: Run, settings: _Report, rows: JudgedRows, result: Result) -> None:
@@ -204,11 +202,12 @@ def learn(run: Run, settings: _Learn, bootstrap: Bootstrap) -> None:
     run.counts["labelled"] = labels
     if labels < _FEW:
         run.warn(f"only {labels} rows have a label: the score may not get better")
-    result = learnt.result(bootstrap)
+    cuts = learnt.cuts(bootstrap)
+    result = learnt.result(cuts, bootstrap)
     facts = {"labels": labels, "ridge": f"{learnt.report.strength:g}", "good": str(standard)}
     command_line = f"bitext-judge learn {settings.sample} {' '.join(settings.labels)}"
-    cut = learnt.cuts(bootstrap)["after"]
-    learnt.write(Path(settings.folder), cut, command_line, {**facts, "seed": bootstrap.seed})
+    facts |= {"seed": bootstrap.seed}
+    learnt.write(Path(settings.folder), cuts["after"], command_line, facts)
     output.write(result.text(settings.as_json))
 
 
@@ -275,8 +274,7 @@ def combiner(run: Run, settings: _Combiner, bootstrap: Bootstrap) -> None:
     needs_own_file("--output", settings.target, named)
     target, output = run.output(settings.target), run.output("-")
     sample = read_sample(run, settings.sample)
-    columns = settings.columns or sample.scores
-    sample.check_scores(columns)
+    columns = sample.score_columns(settings.columns)
     judges = _judges(run, sample, settings)
     kind = CombinerSettings(kind=settings.kind)
     curve = LearningCurve(judges, columns, kind, bootstrap)
