@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from math import log
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bitextfilter.arrays import Floats, Scores
 from bitextfilter.damage.noise import CLEAN, NOISE_KINDS, NoiseSettings, even_rates, noisy_pairs
@@ -23,7 +23,9 @@ from bitextfilter.scoring.model_scorers import WEIGHTS, Fluency, ModelScorers, c
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.language import check_columns
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.translation.translator import AnyTranslator, load_translator
+
+if TYPE_CHECKING:
+    from bitextfilter.translation.translator import AnyTranslator
 
 _ANY_LANGUAGES = {"cosine": cosine_pairs, "euclidean": euclidean_pairs}
 """The measures for pairs in any of the model's languages."""
@@ -154,6 +156,8 @@ def load_model_scorers(
     ``languages``: of the columns; None for the first translator's. Raises SettingsError for
     models of other languages, and for measures that lack a model.
     """
+    from bitextfilter.translation.translator import load_translator  # which loads torch
+
     folders = files.translators
     translators = [load_translator(Path(folder), device, threads) for folder in folders]
     digests = [full_model_digest(Path(folder)) for folder in folders]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +13,9 @@ from bitextfilter.arrays import Floats, Indices, Mask, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 from bitextfilter.scoring.model import distinct
-from bitextfilter.translation.translator import (
-    AnyTranslator,
-    TranslationScorer,
-    dual_cross_entropy,
-)
+
+if TYPE_CHECKING:
+    from bitextfilter.translation.translator import AnyTranslator, TranslationScorer
 
 Fluency = Callable[[Sequence[str]], Floats]
 """Mean natural-log probability of the tokens of ``n`` sentences, their end marks included."""
@@ -138,3 +137,18 @@ def check_scorers(scorers: ModelScorers, measures: Sequence[str]) -> None:
         if models < measure.language_models:
             files = "FILE,FILE" if measure.language_models == 2 else "FILE"
             raise SettingsError(f"{name} needs --language-models {files}")
+
+
+def dual_cross_entropy(forward: Floats, backward: Floats) -> Floats:
+    """Dual conditional cross-entropy of pairs (Junczys-Dowmunt 2018, eq. 1 and 2): ``(n,)``.
+
+    exp(-(|H_A - H_B| + (H_A + H_B) / 2)), from 0 to 1, higher is better: both models must find the
+    pair likely, and equally so.
+
+    Args:
+        forward, backward: ``log_probabilities`` of the targets given the sources and of the
+            sources given the targets, -H_A and -H_B, ``(n,)`` each.
+    """
+    distance = np.abs(forward - backward) - (forward + backward) / 2
+    score: Floats = np.exp(-distance)
+    return score

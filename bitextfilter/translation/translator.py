@@ -78,21 +78,6 @@ def log_probabilities(
     return total / (targets.lengths + 1)
 
 
-def dual_cross_entropy(forward: Floats, backward: Floats) -> Floats:
-    """Dual conditional cross-entropy of pairs (Junczys-Dowmunt 2018, eq. 1 and 2): ``(n,)``.
-
-    exp(-(|H_A - H_B| + (H_A + H_B) / 2)), from 0 to 1, higher is better: both models must find the
-    pair likely, and equally so.
-
-    Args:
-        forward, backward: :func:`log_probabilities` of the targets given the sources and of the
-            sources given the targets, -H_A and -H_B, ``(n,)`` each.
-    """
-    distance = np.abs(forward - backward) - (forward + backward) / 2
-    score: Floats = np.exp(-distance)
-    return score
-
-
 class TranslationScorer:
     """Scores pairs of segmented sentences, given by their places."""
 

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from translators import CASES, COPYING, network, rows, template, with_templates
 
 from bitextfilter.models.device import trains_in_bfloat16
+from bitextfilter.scoring.model_scorers import dual_cross_entropy
 from bitextfilter.text.vocabulary import BEGIN, END
 from bitextfilter.translation.network import Copier, Copies
-from bitextfilter.translation.translator import dual_cross_entropy, log_probabilities
+from bitextfilter.translation.translator import log_probabilities
 
 Array = NDArray[np.float64]
 Weights = dict[str, Array]
