@@ -36,8 +36,10 @@ _Result = TypeVar("_Result")
 _Answer = tuple[Any, BaseException | None, str, set[str]]
 """Value, or error and its trace; and the compiled libraries that are open."""
 
-WORTH = 4.0
-"""Workers are started for items that take this many times as long as a worker takes to be ready."""
+WORTH = 2.0
+"""Workers are started for items that take this many times as long as a worker takes to be ready.
+
+On two cores, two workers that start take that time from the items: with fewer, there is no gain."""
 _FREE = 0.8
 """Workers are started where this process had this share of a core: else other programs have it."""
 

@@ -259,7 +259,7 @@ def test_few_items_are_done_here() -> None:
 
 @pytest.mark.parametrize(
     ("share", "load", "items"),
-    [(None, 1, 5), (0.5, 1, 5), (0.1, 1, 2), (0.75, 1, 13), (0.1, 1.2, 2), (0.1, 1.3, None)],
+    [(None, 1, 3), (0.5, 1, 3), (0.1, 1, 2), (0.75, 1, 7), (0.1, 1.2, 2), (0.1, 1.3, None)],
 )
 def test_workers_are_started_for_items_that_are_worth_it_on_cores_that_are_free(
     share: float | None, load: float, items: int | None, monkeypatch: pytest.MonkeyPatch
