@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -56,3 +57,9 @@ def places_of(wanted: NDArray[Any], known: NDArray[Any]) -> Indices:
         return np.full(wanted.shape, -1, dtype=np.int64)
     places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     return np.where(known[places] == wanted, places, -1)
+
+
+def drawn(total: int, count: int, seed: int | Sequence[int] | np.random.Generator) -> Indices:
+    """Return *count* different places below *total* (all if fewer), by *seed*, ascending."""
+    generator = np.random.default_rng(seed)
+    return np.sort(generator.choice(total, min(count, total), replace=False).astype(np.int64))

@@ -75,6 +75,7 @@ def _embed(run: Run, output: BinaryIO, settings: _Settings) -> int:
     """Write the vectors of a run's rows; returns their dimension."""
     import numpy as np
 
+    from bitextfilter.encoders.protocol import MOST_OF_AVERAGES
     from bitextfilter.io.workers import map_ahead
 
     reader = run.rows(TextColumn(settings.where))
@@ -98,6 +99,8 @@ def _embed(run: Run, output: BinaryIO, settings: _Settings) -> int:
         for window in run.windows(reader)
         for first in range(0, len(window), most)
     )
-    for vectors in map_ahead(vectors_of, parts, run.common.threads):
+    # A part of a network takes long, and could not be interrupted in another thread.
+    ahead = run.common.threads if most <= MOST_OF_AVERAGES else 1
+    for vectors in map_ahead(vectors_of, parts, ahead):
         output.write(vectors.data)
     return dim

@@ -331,7 +331,8 @@ def map_ahead(
     """Yield ``function(item)`` for each item, in order; with *threads* two are under way.
 
     So one item can be read while library calls compute another, which may use all *threads*. An
-    error is raised in its turn, that of *items* when it is read.
+    error is raised in its turn, that of *items* when it is read. An interruption waits for the
+    items under way: they should be short.
     """
     if threads <= 1:
         yield from map(function, items)

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -321,9 +322,13 @@ def _langid() -> Identifier:
     """
     module = _module("py3langid.langid", "py3langid")
 
-    @functools.cache
+    loaded, lock = list[Any](), Lock()
+
     def model() -> Any:
-        return module.LanguageIdentifier.from_model_file(module.MODEL_FILE)
+        with lock:  # threads that ask at once load one
+            if not loaded:
+                loaded.append(module.LanguageIdentifier.from_model_file(module.MODEL_FILE))
+        return loaded[0]
 
     @functools.cache
     def own(language: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bitextfilter.arrays import Indices, Scores
+from bitextfilter.arrays import Indices, Scores, drawn
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.records import json_bytes
 from bitextfilter.models.device import torch_threads
@@ -30,7 +30,6 @@ from bitextfilter.settings import Settings, from_mapping, group_rows, none_of, s
 from bitextfilter.similarity.vectors import NEIGHBOURS
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
-from bitextfilter.training.data import drawn
 from bitextfilter.training.labelled_pairs import (
     Grades,
     LabelledPairs,

@@ -229,12 +229,6 @@ MegaBatch = tuple[Corpus, list[Indices]]
 """Mini-batches of pairs, as places in a corpus; negatives are sought among all of them."""
 
 
-def drawn(total: int, count: int, seed: int | Sequence[int] | np.random.Generator) -> Indices:
-    """Return *count* different places below *total* (all if fewer), by *seed*, ascending."""
-    generator = np.random.default_rng(seed)
-    return np.sort(generator.choice(total, min(count, total), replace=False).astype(np.int64))
-
-
 def rows_of_pass(weights: Floats, seed: int, number: int) -> Indices:
     """Row numbers read in a pass, repeated by weight and shuffled."""
     random = np.random.default_rng([seed, number])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bitextfilter.arrays import Integers, Vectors
+from bitextfilter.arrays import Integers, Vectors, drawn
 from bitextfilter.encoders.base import Encoder, Network
 from bitextfilter.encoders.expressions import CombinationSettings
 from bitextfilter.encoders.protocol import SentenceEncoder
@@ -30,7 +30,7 @@ from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.text.vocabulary import END, RESERVED
-from bitextfilter.training.data import Corpus, Sentences, drawn, read_monolingual, read_pairs
+from bitextfilter.training.data import Corpus, Sentences, read_monolingual, read_pairs
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.multilingual import (

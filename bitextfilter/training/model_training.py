@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bitextfilter.arrays import drawn
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.pair_scoring import NoiseTest, noise_test
 from bitextfilter.evaluation.thresholds import (
@@ -54,7 +55,7 @@ from bitextfilter.training.classifier_training import (
     train_on_pairs,
     write_model,
 )
-from bitextfilter.training.data import PairFile, drawn
+from bitextfilter.training.data import PairFile
 from bitextfilter.training.encoder_training import EncoderConfig, EncoderTraining, validation_error
 from bitextfilter.training.loop import Course, Progress
 from bitextfilter.training.model_card import attribution_page, card_page

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bitextfilter.arrays import drawn
 from bitextfilter.encoders.base import Network
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, views
 from bitextfilter.errors import InputError, SettingsError
@@ -32,7 +33,6 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import Segmenter, learn_segmenter, load_segmenter
 from bitextfilter.text.trigrams import TrigramSettings
-from bitextfilter.training.data import drawn
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.encoder_training import EncoderTraining, validation_error
 from bitextfilter.training.loop import Stream

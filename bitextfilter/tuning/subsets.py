@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from bitextfilter.arrays import drawn
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.filters.pipeline import LineFilter, Pipeline
 from bitextfilter.filters.registry import columns_of
@@ -25,7 +26,6 @@ from bitextfilter.io.rows import Columns, Row, WantedColumn, is_blank, number_of
 from bitextfilter.io.spill import Spill
 from bitextfilter.text.segment import sample
 from bitextfilter.text.words import count_words as words_of
-from bitextfilter.training.data import drawn
 
 WINDOW_ROWS = 8192
 """Rows read at a time."""

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from bitextfilter.arrays import drawn
 from bitextfilter.errors import InputError, ModelError, SettingsError
 from bitextfilter.pairs.base import SentenceClassifierSettings, WordClassifierSettings
 from bitextfilter.pairs.classifier import PairClassifier, SentenceClassifier, build_classifier
@@ -28,7 +29,6 @@ from bitextfilter.training.classifier import (
     train_classifier,
 )
 from bitextfilter.training.classifier_training import Negatives, last_of_best, repaired
-from bitextfilter.training.data import drawn
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.training.loop import Course, Progress
 from bitextfilter.training.settings import ClassifierTraining
