@@ -337,16 +337,16 @@ def map_ahead(
     if threads <= 1:
         yield from map(function, items)
         return
-    with ThreadPoolExecutor(_AHEAD) as pool:
-        waiting = deque[Future[_Result]]()
-        try:
-            for item in items:
-                waiting.append(pool.submit(function, item))
-                if len(waiting) > _AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool, waiting = ThreadPoolExecutor(_AHEAD), deque[Future[_Result]]()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > _AHEAD:
                 yield waiting.popleft().result()
-        finally:
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        with undisturbed():
             pool.shutdown(cancel_futures=True)
 
 

@@ -400,6 +400,21 @@ def test_an_error_ahead_comes_in_its_turn(threads: int) -> None:
     assert threading.active_count() == before
 
 
+def test_work_ahead_that_is_left_begins_no_more() -> None:
+    before, begun = threading.active_count(), list[int]()
+
+    def note(number: int) -> int:
+        begun.append(number)
+        time.sleep(0.01)
+        return number
+
+    results = map_ahead(note, itertools.count(), threads=2)
+    assert next(results) == 0
+    results.close()  # type: ignore[attr-defined]
+    assert len(begun) <= 3
+    assert threading.active_count() == before
+
+
 RESULTS_TOO_LARGE_TO_WAIT_FOR = """
 from bitextfilter.io.workers import map_in_order
 
