@@ -109,10 +109,10 @@ class DocumentPairer:
         """
         self._model, self._folder, self._settings, self._hooks = model, folder, settings, hooks
         self._plan: dict[str, Any] = {"format": _FORMAT, "model": model.reading}
+        remove_drafts(folder)
         before = read_plan(folder) or {}
         known = {name: before[name] for name in _DIGESTS if name in before}
         claim(folder, {**self._plan, **known})
-        remove_drafts(folder)
         self._words = WordCounts()
         self._sides: list[_Gathered] = []
 

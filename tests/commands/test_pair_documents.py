@@ -214,6 +214,8 @@ def test_stopped_run_goes_on(
         return encode(self, texts, side)
 
     monkeypatch.setattr(Model, "encode_side", counted)
+    Path("work").mkdir()
+    Path("work/.plan.json.1.partial").write_text("{")  # of a run that was killed at its start
     paired(model, *words, code=130)
     paired(model, *words, code=130)
     assert 8 + 7 < 20 and len(calls) == 20
