@@ -131,6 +131,10 @@ class Outcome(NamedTuple):
             yield self.pipe.data, line.step.name, state, *counts
 
 
+_SECONDS = 0.1
+"""That long a step is waited for: Python may miss a signal that comes as a longer wait begins."""
+
+
 @dataclass(frozen=True)
 class Runner:
     """Runs pipes; ``call`` starts commands of ours, ``say`` takes messages."""
@@ -153,7 +157,7 @@ class Runner:
                 while order.is_active():
                     for number in order.get_ready():
                         running[pool.submit(self.made, self.plan.pipes[number])] = number
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    for future in wait(running, _SECONDS, FIRST_COMPLETED).done:
                         outcome = future.result()
                         order.done(running.pop(future))
                         yield outcome
