@@ -32,7 +32,10 @@ Mask = NDArray[np.bool_]
 
 
 def mixed(keys: Keys) -> Keys:
-    """Return the finaliser of SplitMix64 (Steele, Lea and Flood 2014): one-to-one on 64 bits."""
+    """Return keys of any shape, mixed: one-to-one on 64 bits.
+
+    By the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+    """
     made: Keys = keys ^ (keys >> np.uint64(30))
     made *= np.uint64(0xBF58476D1CE4E5B9)
     made ^= made >> np.uint64(27)
@@ -60,6 +63,6 @@ def places_of(wanted: NDArray[Any], known: NDArray[Any]) -> Indices:
 
 
 def drawn(total: int, count: int, seed: int | Sequence[int] | np.random.Generator) -> Indices:
-    """Return *count* different places below *total* (all if fewer), by *seed*, ascending."""
+    """Return *count* places below *total* (all if fewer), by *seed*: ``(m,)``, ascending."""
     generator = np.random.default_rng(seed)
     return np.sort(generator.choice(total, min(count, total), replace=False).astype(np.int64))

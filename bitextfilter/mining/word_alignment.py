@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Floats, Integers
+from bitextfilter.arrays import Floats, Integers, begin_runs
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.ragged import Ragged
 
@@ -232,9 +232,7 @@ class WordAligner:
 def _distinct(keys: Places) -> Integers:
     """Return the distinct keys, ascending; np.unique takes some ten times as long."""
     ordered = np.sort(keys).astype(np.int64, copy=False)
-    new = np.ones(len(ordered), bool)
-    new[1:] = ordered[1:] != ordered[:-1]
-    return ordered[new]
+    return ordered[begin_runs(ordered)]
 
 
 def _rounded(numbers: Floats) -> Floats:
@@ -413,9 +411,7 @@ def _summed(
     """Return the distinct rows of ``(n, 2)``, sorted, with the sums of their counts."""
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     pairs, counts = pairs[order], counts[order]
-    new = np.ones(len(pairs), dtype=bool)
-    new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
-    firsts = np.flatnonzero(new)
+    firsts = np.flatnonzero(begin_runs(*pairs.T))
     sums = np.add.reduceat(counts, firsts) if len(firsts) else counts
     return pairs[firsts], sums
 

@@ -15,7 +15,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Floats, Integers, Keys
+from bitextfilter.arrays import Floats, Integers, Keys, mixed
 from bitextfilter.evaluation.sts import spearman
 
 LONG = 3
@@ -180,10 +180,7 @@ def token_keys(*ids: Integers) -> Keys:
     """
     keys = np.zeros(len(ids[0]), dtype=np.uint64)
     for column in ids:
-        keys += column.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        keys ^= keys >> np.uint64(31)
+        keys = mixed(keys + column.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
     return keys
 
 
